@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes of every subcommand.
+const (
+	exitOK          = 0
+	exitFailed      = 1   // the work was refused or failed
+	exitUsage       = 2   // flags, files or the terminal are not as needed
+	exitUnreachable = 3   // nobody answers, or not with what is needed
+	exitInterrupted = 130 // ctrl+c
+)
+
+// Sys is the world a command runs in, so that tests can give it another one.
+type Sys struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Env    func(string) string
+}
+
+// OS is the Sys of the running process.
+func OS() Sys {
+	return Sys{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv}
+}
+
+// exitError carries the exit code of a failure whose text is for a person.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// failf makes an error that ends the program with code.
+func failf(code int, format string, args ...any) error {
+	return &exitError{code: code, err: fmt.Errorf(format, args...)}
+}
+
+// globals are the flags that every subcommand understands.
+type globals struct {
+	sys Sys
+
+	server    string
+	tokenFile string
+	providers []string
+	config    string
+	readOnly  bool
+	json      bool
+	logFile   string
+	noColor   bool
+	ascii     bool
+}
+
+// Run carries out one command line and returns the exit code. It prints at most
+// one line of error to Stderr and never a stack trace.
+func Run(ctx context.Context, args []string, sys Sys) int {
+	g := &globals{sys: sys}
+	root := newRoot(g)
+	root.SetArgs(args)
+	root.SetIn(sys.Stdin)
+	root.SetOut(sys.Stdout)
+	root.SetErr(sys.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var ee *exitError
+	if !errors.As(err, &ee) {
+		ee = &exitError{code: exitUsage, err: err}
+	}
+	if msg := strings.TrimSpace(ee.Error()); msg != "" {
+		fmt.Fprintln(sys.Stderr, "signalbox: "+msg)
+	}
+	return ee.code
+}
+
+func newRoot(g *globals) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "signalbox",
+		Short:         "Supervise coding agents from one terminal",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&g.server, "server", "", "URL of the owner (default: the local box)")
+	f.StringVar(&g.tokenFile, "token-file", "", "file that holds the bearer token for the owner")
+	f.StringArrayVar(&g.providers, "provider", nil, "NAME=URL or NAME=stdio:COMMAND (repeatable)")
+	f.StringVar(&g.config, "config", "", "configuration file")
+	f.BoolVar(&g.readOnly, "read-only", false, "look, but change nothing")
+	f.BoolVar(&g.json, "json", false, "print data as JSON")
+	f.StringVar(&g.logFile, "log-file", "", "write the program's log to this file")
+	f.BoolVar(&g.noColor, "no-color", false, "use no colour")
+	f.BoolVar(&g.ascii, "ascii", false, "draw with ASCII characters only")
+	return root
+}

@@ -1,0 +1,51 @@
+package acmp
+
+import "fmt"
+
+// The error codes of section 3.3.
+const (
+	CodeBudgetExceeded     = -33001
+	CodeCapabilityNotFound = -33002
+	CodeTimeout            = -33003
+	CodeCancelled          = -33004
+	CodeEscrowInvalid      = -33005
+	CodeProofUnsupported   = -33006
+	CodeFeatureUnsupported = -33007
+	CodeInternal           = -33099
+	// CodeInvalidParams is JSON-RPC's, used for a malformed invoke (D-08).
+	CodeInvalidParams = -32602
+)
+
+// CodeName gives the specification's word for code, or "" for an unknown one
+// (which the buyer treats as a general failure, A-104).
+func CodeName(code int) string {
+	switch code {
+	case CodeBudgetExceeded:
+		return "budget_exceeded"
+	case CodeCapabilityNotFound:
+		return "capability_not_found"
+	case CodeTimeout:
+		return "timeout"
+	case CodeCancelled:
+		return "cancelled"
+	case CodeEscrowInvalid:
+		return "escrow_invalid"
+	case CodeProofUnsupported:
+		return "proof_unsupported"
+	case CodeFeatureUnsupported:
+		return "feature_unsupported"
+	case CodeInternal:
+		return "internal"
+	case CodeInvalidParams:
+		return "invalid_params"
+	}
+	return ""
+}
+
+// Error implements error with name, code and message.
+func (e *Error) Error() string {
+	if n := CodeName(e.Code); n != "" {
+		return fmt.Sprintf("%s (%d): %s", n, e.Code, e.Message)
+	}
+	return fmt.Sprintf("error %d: %s", e.Code, e.Message)
+}
