@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/adrg/xdg"
+)
+
+// boxFile stands beside an owner's data while the owner runs, so that other
+// programs of the same user find it. It holds no secret.
+const boxFile = "box.json"
+
+// box is what boxFile says.
+type box struct {
+	URL string `json:"url"` // base of the owner's API, ends with /
+	PID int    `json:"pid"`
+}
+
+// stateDir is the folder under which this program keeps its state.
+func (g *globals) stateDir() string {
+	if dir := g.sys.Env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "signalbox")
+	}
+	return filepath.Join(xdg.StateHome, "signalbox")
+}
+
+// localData is the data folder of the local box's owner.
+func (g *globals) localData() string { return filepath.Join(g.stateDir(), "box") }
+
+// leadTokenFile is where an owner without --tokens leaves the lead's token.
+func leadTokenFile(data string) string { return filepath.Join(data, "lead.token") }
+
+// writeBox notes in data that an owner answers at url.
+func writeBox(data, url string) error {
+	b, err := json.Marshal(box{URL: url, PID: os.Getpid()})
+	if err != nil {
+		return err
+	}
+	return writePrivate(filepath.Join(data, boxFile), append(b, '\n'))
+}
+
+// removeBox takes the note away again, if it is ours.
+func removeBox(data string) {
+	if b, err := readBox(data); err == nil && b.PID == os.Getpid() {
+		_ = os.Remove(filepath.Join(data, boxFile))
+	}
+}
+
+func readBox(data string) (box, error) {
+	raw, err := os.ReadFile(filepath.Join(data, boxFile))
+	if err != nil {
+		return box{}, err
+	}
+	var b box
+	if err := json.Unmarshal(raw, &b); err != nil || b.URL == "" {
+		return box{}, fmt.Errorf("%s does not name an owner: remove the file", filepath.Join(data, boxFile))
+	}
+	return b, nil
+}
+
+// localBox finds the running owner of the local box. ok is false when none
+// answers there.
+func localBox(ctx context.Context, g *globals) (url, tokenFile string, ok bool) {
+	data := g.localData()
+	b, err := readBox(data)
+	if err != nil || !answers(ctx, b.URL) {
+		return "", "", false
+	}
+	return b.URL, leadTokenFile(data), true
+}
+
+// answers reports whether an owner serves at base (…/acop/v1/).
+func answers(ctx context.Context, base string) bool {
+	root := strings.TrimSuffix(base, "acop/v1/")
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, root+"healthz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// writePrivate replaces path by a file that only its owner can read. A crash
+// leaves the old file or the new one, never a half.
+func writePrivate(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// makePrivateDir creates dir for this user alone.
+func makePrivateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			return fmt.Errorf("cannot create the folder %s: %w", dir, pe.Err)
+		}
+		return err
+	}
+	return nil
+}
