@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+)
+
+// terminal is the real program on a pseudo-terminal, with an emulator behind it
+// that keeps the cells.
+type terminal struct {
+	emu  *vt.SafeEmulator
+	pty  *os.File
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// start runs the command in a terminal of w x h cells.
+func start(ctx context.Context, w, h int, env []string, name string, args ...string) (*terminal, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: uint16(h), Cols: uint16(w)})
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	t := &terminal{emu: vt.NewSafeEmulator(w, h), pty: f, cmd: cmd, done: make(chan struct{})}
+	go func() { _, _ = io.Copy(f, t.emu) }() // the terminal's replies to queries
+	go func() {
+		_, _ = io.Copy(t.emu, f)
+		close(t.done)
+	}()
+	return t, nil
+}
+
+// text is what the terminal shows, without styles.
+func (t *terminal) text() string { return ansi.Strip(t.emu.Render()) }
+
+// waitFor polls until every needle is shown.
+func (t *terminal) waitFor(needles ...string) error {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		shown, missing := t.text(), ""
+		for _, n := range needles {
+			if !strings.Contains(shown, n) {
+				missing = n
+			}
+		}
+		if missing == "" {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%q never appeared; the terminal shows\n%s", missing, shown)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// typeKeys sends raw bytes as a keyboard would.
+func (t *terminal) typeKeys(keys string) error {
+	_, err := io.WriteString(t.pty, keys)
+	return err
+}
+
+// close ends the program as a person would and waits for it.
+func (t *terminal) close() {
+	_ = t.cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-t.done:
+	case <-time.After(5 * time.Second):
+		_ = t.cmd.Process.Kill()
+	}
+	_ = t.cmd.Wait()
+	_ = t.pty.Close()
+}
