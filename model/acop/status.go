@@ -46,10 +46,10 @@ const (
 	triggerSupersede = "supersede"
 )
 
-//	 ready ⇄ blocked      requires_attention → ready, blocked
-//	   │ grant
-//	 claimed → in_progress → completed → accepted → consumed
-//	   └──────────┴→ ready, released → ready
+//	ready ⇄ blocked      requires_attention → ready, blocked
+//	  │ grant
+//	claimed → in_progress → completed → accepted → consumed
+//	  └──────────┴→ ready, released → ready
 //
 // and from each of the eight states that are not terminal to cancelled and
 // superseded. Nothing leaves consumed, cancelled and superseded.

@@ -1,0 +1,269 @@
+package acop
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Scope is the code surface an item owns, ready for comparison. The zero Scope
+// overlaps nothing. It is a value; building it once and comparing it often is
+// what a reader with many live claims does.
+type Scope struct {
+	repo    string
+	paths   []pathPattern
+	symbols []string
+}
+
+type pathPattern struct {
+	text     string
+	segments []string
+}
+
+// NewScope reads owned_paths and owned_symbols of an item (C-074). A path owns
+// itself and everything below it; *, ? and [..] match within one segment, **
+// any number of segments.
+func NewScope(i *Item) Scope {
+	s := Scope{repo: i.WorkItem.TargetRepoID, symbols: i.WorkItem.OwnedSymbols}
+	for _, p := range i.WorkItem.OwnedPaths {
+		if segs, ok := splitPath(p); ok {
+			s.paths = append(s.paths, pathPattern{text: p, segments: segs})
+		}
+	}
+	return s
+}
+
+// Empty reports whether the scope owns nothing that could be compared.
+func (s Scope) Empty() bool { return len(s.paths) == 0 && len(s.symbols) == 0 }
+
+// Overlaps lists what both scopes own: of two paths or symbols that meet, the
+// narrower one, each once and sorted. Two items that name different
+// repositories never overlap.
+func (s Scope) Overlaps(t Scope) (paths, symbols []string) {
+	if s.repo != "" && t.repo != "" && s.repo != t.repo {
+		return nil, nil
+	}
+	for _, a := range s.paths {
+		for _, b := range t.paths {
+			if meet(a.segments, b.segments) {
+				paths = append(paths, narrower(a, b).text)
+			}
+		}
+	}
+	for _, a := range s.symbols {
+		for _, b := range t.symbols {
+			if sym, ok := symbolsMeet(a, b); ok {
+				symbols = append(symbols, sym)
+			}
+		}
+	}
+	slices.Sort(paths)
+	slices.Sort(symbols)
+	return slices.Compact(paths), slices.Compact(symbols)
+}
+
+// Overlaps compares what two items own; see [Scope.Overlaps].
+func Overlaps(a, b *Item) (paths, symbols []string) {
+	return NewScope(a).Overlaps(NewScope(b))
+}
+
+// MatchPath reports whether pattern (as in [NewScope]) covers any path that p
+// covers. Grant rules use it.
+func MatchPath(pattern, p string) bool {
+	a, ok := splitPath(pattern)
+	if !ok {
+		return false
+	}
+	b, ok := splitPath(p)
+	return ok && meet(a, b)
+}
+
+// maxSegments bounds the work that one hostile path can cause.
+const maxSegments = 128
+
+func splitPath(p string) ([]string, bool) {
+	p = strings.TrimSpace(strings.ReplaceAll(p, `\`, "/"))
+	if p == "" {
+		return nil, false
+	}
+	// Everything is taken as relative to the root of the repository.
+	p = strings.TrimPrefix(path.Clean("/"+p), "/")
+	if p == "" {
+		return nil, true // the whole repository
+	}
+	segs := strings.Split(p, "/")
+	return segs[:min(len(segs), maxSegments)], true
+}
+
+func narrower(a, b pathPattern) pathPattern {
+	if len(b.segments) > len(a.segments) {
+		return b
+	}
+	if len(a.segments) > len(b.segments) {
+		return a
+	}
+	if wild(a.text) && !wild(b.text) {
+		return b
+	}
+	if wild(a.text) == wild(b.text) && b.text < a.text {
+		return b // either would do; the answer must not depend on the order
+	}
+	return a
+}
+
+func wild(s string) bool { return strings.ContainsAny(s, "*?[") }
+
+// meet reports whether some path is owned by both patterns. Both own what lies
+// below them, so the shorter one only has to agree as far as it goes.
+func meet(a, b []string) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] != "**" && b[0] != "**" {
+		if !segmentsMeet(a[0], b[0]) {
+			return false
+		}
+		a, b = a[1:], b[1:]
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return true
+	}
+	return meetDeep(a, b)
+}
+
+// meetDeep is meet with ** in play: reach[j] tells whether a[:i] and b[:j] can
+// stand for the same segments.
+func meetDeep(a, b []string) bool {
+	reach := make([]bool, len(b)+1)
+	next := make([]bool, len(b)+1)
+	reach[0] = true
+	for i := 0; i <= len(a); i++ {
+		clear(next)
+		for j := 0; j <= len(b); j++ {
+			if !reach[j] {
+				continue
+			}
+			if i == len(a) || j == len(b) {
+				return true // one pattern is used up: the other lies below it
+			}
+			deepA, deepB := a[i] == "**", b[j] == "**"
+			if deepA {
+				next[j] = true // ** stands for nothing more
+			}
+			// ** takes the other's segment and stays, or stands for nothing.
+			if deepA || deepB {
+				reach[j+1] = true
+			}
+			if deepB {
+				next[j] = true
+			}
+			if !deepA && !deepB && segmentsMeet(a[i], b[j]) {
+				next[j+1] = true
+			}
+		}
+		reach, next = next, reach
+	}
+	return false
+}
+
+// segmentsMeet reports whether one file name matches both patterns. A class
+// [..] counts as any character: better one warning too many.
+func segmentsMeet(a, b string) bool {
+	if a == b {
+		return true
+	}
+	wa, wb := wild(a), wild(b)
+	if !wa && !wb {
+		return false
+	}
+	return wildcardsMeet(tokens(a), tokens(b))
+}
+
+const (
+	anyRune  rune = -1
+	anyRunes rune = -2
+)
+
+func tokens(s string) []rune {
+	out := make([]rune, 0, len(s))
+	for i := 0; i < len(s); {
+		switch s[i] {
+		case '*':
+			out = append(out, anyRunes)
+			i++
+		case '?':
+			out = append(out, anyRune)
+			i++
+		case '[':
+			if end := strings.IndexByte(s[i:], ']'); end > 0 {
+				out = append(out, anyRune)
+				i += end + 1
+				continue
+			}
+			out = append(out, '[')
+			i++
+		default:
+			for _, r := range s[i:] {
+				out = append(out, r)
+				i += len(string(r))
+				break
+			}
+		}
+	}
+	return out[:min(len(out), 512)]
+}
+
+func wildcardsMeet(a, b []rune) bool {
+	reach := make([]bool, len(b)+1)
+	next := make([]bool, len(b)+1)
+	reach[0] = true
+	for i := 0; i <= len(a); i++ {
+		clear(next)
+		for j := 0; j <= len(b); j++ {
+			if !reach[j] {
+				continue
+			}
+			if i == len(a) && j == len(b) {
+				return true
+			}
+			starA := i < len(a) && a[i] == anyRunes
+			starB := j < len(b) && b[j] == anyRunes
+			if starB {
+				reach[j+1] = true
+			}
+			if starA {
+				next[j] = true
+			}
+			if i == len(a) || j == len(b) {
+				continue
+			}
+			switch {
+			case starA:
+				reach[j+1] = true
+			case starB:
+				next[j] = true
+			case a[i] == b[j] || a[i] == anyRune || b[j] == anyRune:
+				next[j+1] = true
+			}
+		}
+		reach, next = next, reach
+	}
+	return false
+}
+
+// symbolsMeet reports whether two symbols are the same or one contains the
+// other (auth.Session contains auth.Session.Close), and gives the narrower.
+func symbolsMeet(a, b string) (string, bool) {
+	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if a == "" || !strings.HasPrefix(b, a) {
+		return "", false
+	}
+	if len(a) == len(b) {
+		return b, true
+	}
+	switch b[len(a)] {
+	case '.', ':', '#', '/', '$':
+		return b, true
+	}
+	return "", false
+}
