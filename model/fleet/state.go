@@ -56,6 +56,14 @@ func (ProviderSeen) fact()   {}
 func (LinkChanged) fact()    {}
 func (OwnAct) fact()         {}
 
+// Noted is a remark of this program for the Log, such as "ask gone".
+type Noted struct {
+	At   time.Time
+	Text string
+}
+
+func (Noted) fact() {}
+
 // LinkState says how the connection to the owner fares.
 type LinkState string
 
@@ -113,11 +121,17 @@ type Task struct {
 	Bytes  int64
 	// Restarted counts how often output was discarded because of a re-send.
 	Restarted int
+	// Revision counts the changes of the task's situation: state, stall, break,
+	// cancel. Output, progress and signs of life do not count.
+	Revision uint64
 
 	Result     *acmp.Result
 	Err        *acmp.Error
 	Overcharge string // CU above the ceiling; "" = none
 	ProofCheck string
+
+	nextSeq int64 // the chunk that is due
+	done    bool  // the final chunk was seen
 }
 
 // LogLine is one line of the Log: an event of the owner or an act of our own.
@@ -151,6 +165,16 @@ type State struct {
 	LogBase int       // number of lines dropped in front of Log
 
 	// Changed is when an object last changed, for the 1.5 s of brightness; keys
-	// are work item and task ids.
+	// are work item and task ids. Old instants are dropped.
 	Changed map[string]time.Time
+
+	// Version counts the facts that changed anything; ItemsVersion, EntriesVersion
+	// and TasksVersion those that touched items, entries or tasks. A screen may keep
+	// what it derived for as long as the number stays.
+	Version        uint64
+	ItemsVersion   uint64
+	EntriesVersion uint64
+	TasksVersion   uint64
+
+	ix index
 }
