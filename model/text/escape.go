@@ -42,13 +42,23 @@ func sequence(s string) (state seqState, n int, sgr bool) {
 		return seqPartial, n, false
 	case kind == '[':
 		return csi(s, n)
-	case kind == ']' || kind == 'P' || kind == 'X' || kind == '^' || kind == '_':
+	case stringKind(kind):
 		state, n = stringSequence(s, n)
 		return state, n, false
 	case s[0] != esc:
 		return seqNone, 0, false // a lone C1 control such as NEL
 	}
 	return plainEscape(s)
+}
+
+// stringKind reports the introducers of OSC, DCS, SOS, PM and APC.
+func stringKind(kind byte) bool {
+	return kind == ']' || kind == 'P' || kind == 'X' || kind == '^' || kind == '_'
+}
+
+func stringStart(s string) bool {
+	kind, n := introducer(s)
+	return n > 0 && stringKind(kind)
 }
 
 func csi(s string, i int) (seqState, int, bool) {

@@ -78,20 +78,34 @@ func OutputLine(s string, sgr bool) string {
 	return clean(s, blockMode)
 }
 
-// overwrite draws the parts between carriage returns over each other. Colours
-// are dropped: a progress bar is read, not admired.
+// overwrite draws the parts between carriage returns over each other, cell by
+// cell. Colours are dropped: a progress bar is read, not admired.
 func overwrite(s string) string {
-	row := ""
+	var cells []string // a wide character is followed by ""
 	for part := range strings.SplitSeq(s, "\r") {
 		part = clean(part, blockMode)
-		w := Width(part)
-		if w >= Width(row) {
-			row = part
-			continue
+		for at := 0; len(part) > 0; {
+			n, w := cluster(part)
+			for len(cells) < at+w {
+				cells = append(cells, " ")
+			}
+			splitWide(cells, at)
+			splitWide(cells, at+w)
+			cells[at] = part[:n]
+			if w == 2 {
+				cells[at+1] = ""
+			}
+			part, at = part[n:], at+w
 		}
-		row = part + Cut(row, w, Width(row))
 	}
-	return row
+	return strings.Join(cells, "")
+}
+
+// splitWide blanks a wide character that spans the border in front of cell at.
+func splitWide(cells []string, at int) {
+	if at > 0 && at < len(cells) && cells[at] == "" {
+		cells[at-1], cells[at] = " ", " "
+	}
 }
 
 // printable reports whether s is printable ASCII and nothing else, which needs
@@ -127,6 +141,9 @@ type cleaner struct {
 	// because a row is drawn behind something.
 	last  string
 	style sgrState
+	// endless is set once a string sequence was found without its end: those
+	// that begin later have none either, and must not be searched again.
+	endless bool
 }
 
 func clean(s string, m mode) string {
@@ -174,13 +191,15 @@ func asciiRun(s string) int {
 // step handles one sequence, control or cluster at the start of s and returns
 // how many bytes it took.
 func (c *cleaner) step(s string) int {
-	if s[0] == esc || s[0] == 0xc2 {
+	if (s[0] == esc || s[0] == 0xc2) && !(c.endless && stringStart(s)) {
 		switch state, n, sgr := sequence(s); {
 		case state == seqWhole && sgr && c.sgr:
 			c.b.WriteString(c.style.apply(s[:n]))
 			return n
 		case state == seqWhole:
 			return n
+		case state == seqPartial:
+			c.endless = true
 		}
 	}
 	r, n := utf8.DecodeRuneInString(s)

@@ -3,6 +3,7 @@ package text
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -171,6 +172,8 @@ func TestOutputLine(t *testing.T) {
 		{"changed line\r\n", false, "changed line"},
 		{"10%\r20%\r100%", false, "100%"},
 		{"progress 1\rX", false, "Xrogress 1"},
+		{"你好\rx", false, "x 好"},
+		{"ab好\r123", false, "123 "},
 		{"a\tb", false, "a       b"},
 		{"\x1b[35mfirst", true, "\x1b[35mfirst\x1b[m"},
 		{"\x1b[35mfirst", false, "first"},
@@ -187,6 +190,21 @@ func TestOutputLine(t *testing.T) {
 			t.Errorf("OutputLine(%q) = %q, want %q", c.in, got, c.want)
 		}
 		check(t, "OutputLine", got, c.sgr)
+	}
+}
+
+// No input makes the sanitiser slow: time grows with the length alone.
+func TestLinear(t *testing.T) {
+	for _, unit := range []string{"\x1b]", "\u009d", "\x1bP", "\x1b[", "x\r", "\r", "\u0301", "\u200d", "👨\u200d", "🇩", "\x1b[1;", "\t"} {
+		s := strings.Repeat(unit, 1<<20/len(unit))
+		start := time.Now()
+		_, _, _, _ = Line(s), ID(s), OutputLine(s, true), Block(s)
+		var f Filter
+		f.Next(s)
+		if d := time.Since(start); d > 20*time.Second {
+			t.Errorf("1 MiB of %q took %v", unit, d)
+		}
+		t.Logf("%q %v", unit, time.Since(start))
 	}
 }
 

@@ -2,6 +2,7 @@ package text
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -175,4 +176,20 @@ func Wrap(s string, n int) []string {
 		return rows
 	}
 	return append(rows, s)
+}
+
+// Head is at most n bytes of the beginning of s, cut between characters. Use it
+// in front of the sanitiser where only so much of a text can be shown anyway,
+// so that drawing a row costs the row and not the text.
+func Head(s string, n int) string {
+	if n < 0 {
+		n = 0
+	}
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
