@@ -44,7 +44,8 @@ func IsJSON(t string) bool { return classOf(t) == classJSON }
 //   - other types: the decoded base64 bytes one after the other.
 //
 // Chunks that do not fit the first one's type, or whose data is not what the
-// type says, turn the whole into the array of values: nothing is ever lost. The
+// type says, turn the whole into the array of values: nothing is ever lost. An
+// empty text behind chunks of another type only closes the stream. The
 // zero Assembler is ready; it is not safe for concurrent use.
 type Assembler struct {
 	// Limit bounds the bytes of chunk data that are taken; 0 means no bound.
@@ -64,6 +65,8 @@ func (a *Assembler) Add(p Payload) error {
 	}
 	if len(a.values) == 0 {
 		a.typ = p.Type
+	} else if closesOnly(p) && !IsText(a.typ) {
+		return nil
 	} else if classOf(p.Type) != classOf(a.typ) {
 		a.mixed = true
 	}
@@ -74,6 +77,12 @@ func (a *Assembler) Add(p Payload) error {
 	a.values = append(a.values, data)
 	a.size += len(data)
 	return nil
+}
+
+// closesOnly reports whether p is an empty text, which senders use as the final
+// chunk of a stream of another type when they learn too late which was the last.
+func closesOnly(p Payload) bool {
+	return IsText(p.Type) && (len(p.Data) == 0 || string(p.Data) == `""` || string(p.Data) == "null")
 }
 
 // Reset forgets everything, for a stream that starts again (A-083).
