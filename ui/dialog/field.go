@@ -1,0 +1,203 @@
+package dialog
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
+
+	"signalbox/ui/kit"
+)
+
+// Option is one answer of a choice.
+type Option struct {
+	Value string
+	Label string // clean text; "" means Value
+	Note  string // clean text beside it
+}
+
+func (o Option) label() string {
+	if o.Label != "" {
+		return o.Label
+	}
+	return o.Value
+}
+
+// Field is one question of a dialog. With Options it is a choice, else a text.
+type Field struct {
+	Name  string
+	Label string
+	// Hint stands in an empty text field.
+	Hint string
+	// Options make the field a choice; typing narrows it.
+	Options []Option
+	// Other lets a choice take what was typed, although no option has it.
+	Other bool
+	// Rows is the height of a text of several lines; 0 is a single line.
+	Rows int
+	// Required refuses an empty answer.
+	Required bool
+	// Valid refuses an answer with half a sentence.
+	Valid func(string) string
+	// Skip leaves the field out of the way of enter and tab at first; it is
+	// reached with shift+tab. Used for what has a good default.
+	Skip bool
+
+	ed     kit.Editor
+	set    bool
+	pick   int // index into shown
+	shown  []Option
+	needle string
+	typed  bool
+}
+
+// NewText makes a text field with a first value.
+func NewText(name, label, value string) *Field {
+	f := &Field{Name: name, Label: label}
+	f.SetText(value)
+	return f
+}
+
+// NewChoice makes a choice that starts at value, or at the first option.
+func NewChoice(name, label, value string, opts ...Option) *Field {
+	f := &Field{Name: name, Label: label, Options: opts}
+	f.narrow()
+	for i, o := range f.shown {
+		if o.Value == value {
+			f.pick = i
+		}
+	}
+	return f
+}
+
+// SetText replaces the text, as if it had been there from the start.
+func (f *Field) SetText(s string) {
+	f.ed.Multi = f.Rows > 0
+	f.ed.Set(s)
+	f.set = true
+	f.typed = false
+}
+
+// Value is the answer: the text, or the picked option's value.
+func (f *Field) Value() string {
+	if f.Options == nil {
+		return f.ed.Value()
+	}
+	if f.pick < len(f.shown) {
+		return f.shown[f.pick].Value
+	}
+	if f.Other {
+		return strings.TrimSpace(f.ed.Value())
+	}
+	return ""
+}
+
+// Check says why the answer cannot be taken, or "".
+func (f *Field) Check() string {
+	v := f.Value()
+	if f.Required && strings.TrimSpace(v) == "" {
+		return f.Label + " is needed"
+	}
+	if f.Valid != nil {
+		return f.Valid(v)
+	}
+	return ""
+}
+
+// narrow picks the options that fit what was typed.
+func (f *Field) narrow() {
+	needle := strings.TrimSpace(f.ed.Value())
+	if f.shown != nil && needle == f.needle {
+		return
+	}
+	f.needle = needle
+	f.pick = 0
+	if needle == "" {
+		f.shown = f.Options
+		return
+	}
+	f.shown = []Option{}
+	for _, m := range fuzzy.FindFrom(needle, optionSource(f.Options)) {
+		f.shown = append(f.shown, f.Options[m.Index])
+	}
+}
+
+// optionSource searches labels and notes.
+type optionSource []Option
+
+func (s optionSource) String(i int) string { return s[i].label() + " " + s[i].Note }
+func (s optionSource) Len() int            { return len(s) }
+
+func (f *Field) insert(s string) {
+	f.ed.Multi = f.Rows > 0
+	f.ed.Insert(s)
+	f.touched()
+}
+
+func (f *Field) touched() {
+	if f.Options != nil {
+		f.narrow()
+		return
+	}
+	f.typed = true
+}
+
+// clearFilter empties what narrows a choice and reports whether there was any.
+func (f *Field) clearFilter() bool {
+	if f.Options == nil || f.ed.Value() == "" {
+		return false
+	}
+	f.ed.Set("")
+	f.narrow()
+	return true
+}
+
+// key hands the field a key and reports whether it used it.
+func (f *Field) key(k tea.KeyPressMsg) bool {
+	if f.Options != nil {
+		return f.choiceKey(k)
+	}
+	f.ed.Multi = f.Rows > 0
+	before := len(f.ed.Value())
+	if !f.ed.Key(k) {
+		return false
+	}
+	if len(f.ed.Value()) != before {
+		f.typed = true
+	}
+	return true
+}
+
+func (f *Field) choiceKey(k tea.KeyPressMsg) bool {
+	switch k.String() {
+	case "left", "right":
+		if f.ed.Value() != "" {
+			return f.ed.Key(k)
+		}
+		d := 1
+		if k.String() == "left" {
+			d = -1
+		}
+		f.pick = max(0, min(len(f.shown)-1, f.pick+d))
+		return true
+	case "down":
+		if f.pick >= len(f.shown)-1 {
+			return false
+		}
+		f.pick++
+		return true
+	case "up":
+		if f.pick == 0 {
+			return false
+		}
+		f.pick--
+		return true
+	case "enter":
+		return false
+	}
+	if !f.ed.Key(k) {
+		return false
+	}
+	f.narrow()
+	return true
+}

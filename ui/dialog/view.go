@@ -1,0 +1,324 @@
+package dialog
+
+import (
+	"strings"
+
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/theme"
+)
+
+// shownOptions is how many options of a choice are listed at once.
+const shownOptions = 6
+
+// Box is a drawn dialog: lines of exactly W cells to be put on the screen.
+type Box struct {
+	Lines []string
+	W     int
+	// CaretX and CaretY are the caret's cell in the box; Caret tells whether
+	// there is one.
+	CaretX, CaretY int
+	Caret          bool
+}
+
+// View draws the dialog in at most w×h cells. changed, if not empty, is a
+// warning that the target is no longer as it was when the dialog opened.
+func (d *Dialog) View(st *theme.Styles, w, h int, changed string) Box {
+	d.begin()
+	bw := min(w, 76)
+	if d.Wide {
+		bw = min(w, 110)
+	}
+	if bw < 12 || h < 4 {
+		return Box{}
+	}
+	p := painter{st: st, w: bw - 4, d: d}
+	tail := p.tail(changed)
+	room := h - 2 - len(tail)
+	info := p.info(max(0, room))
+	lines := append(info, tail...)
+	if len(lines) > h-2 {
+		// No room for everything: the end holds the answer.
+		cut := len(lines) - (h - 2)
+		lines = lines[cut:]
+		p.caretY -= cut
+	}
+	return p.frame(lines, len(info))
+}
+
+// painter draws one dialog.
+type painter struct {
+	st *theme.Styles
+	w  int
+	d  *Dialog
+
+	caret          bool
+	caretX, caretY int // in the tail
+}
+
+func (p *painter) tone(t Tone) theme.Style {
+	switch t {
+	case Strong:
+		return p.st.Strong
+	case Muted:
+		return p.st.Muted
+	case OK:
+		return p.st.OK
+	case Wait:
+		return p.st.Wait
+	case Warn:
+		return p.st.Warn
+	case Bad:
+		return p.st.Bad
+	case Accent:
+		return p.st.Accent
+	}
+	return p.st.Text
+}
+
+// info draws what the dialog tells, scrolled when it is longer than room.
+func (p *painter) info(room int) []string {
+	var all []string
+	for _, l := range p.d.Info {
+		all = append(all, p.wrap(l)...)
+	}
+	if room <= 0 {
+		return nil
+	}
+	if len(all) <= room {
+		p.d.infoH = len(all)
+		return all
+	}
+	p.d.infoH = max(1, room-1)
+	at := max(0, min(p.d.scroll, len(all)-p.d.infoH))
+	p.d.scroll = at
+	out := append([]string(nil), all[at:at+p.d.infoH]...)
+	return append(out, p.st.Muted.Render(kit.Fit(p.st.G, "pgup/pgdn for the rest", p.w, true)))
+}
+
+// wrap breaks a line over several rows; only a line of one span is broken at
+// words, others are cut.
+func (p *painter) wrap(l Line) []string {
+	if len(l) == 1 && text.Width(l[0].Text) > p.w {
+		var out []string
+		for _, row := range text.Wrap(l[0].Text, p.w) {
+			out = append(out, p.tone(l[0].Tone).Render(kit.Fit(p.st.G, row, p.w, false)))
+		}
+		return out
+	}
+	var b strings.Builder
+	left := p.w
+	for _, s := range l {
+		if left <= 0 {
+			break
+		}
+		t := text.ClipMark(s.Text, left, p.st.G.Ellipsis)
+		b.WriteString(p.tone(s.Tone).Render(t))
+		left -= text.Width(t)
+	}
+	b.WriteString(kit.Blank(left))
+	return []string{b.String()}
+}
+
+// tail draws fields, note and buttons.
+func (p *painter) tail(changed string) []string {
+	var out []string
+	if len(p.d.Info) > 0 && (len(p.d.Fields) > 0 || len(p.d.Buttons) > 0) {
+		out = append(out, kit.Blank(p.w))
+	}
+	for i, f := range p.d.Fields {
+		out = append(out, p.field(f, i == p.d.focus, len(out))...)
+	}
+	if changed != "" {
+		out = append(out, p.wrap(Text(p.st.G.Flag+" "+changed, Warn))...)
+	}
+	switch {
+	case p.d.note != "":
+		out = append(out, p.wrap(Text(p.st.G.Cross2+" "+p.d.note, Bad))...)
+	case !p.d.armed:
+		out = append(out, p.wrap(Text("keys are ignored until you pause", Muted))...)
+	}
+	if len(p.d.Buttons) > 0 {
+		if len(out) > 0 && strings.TrimSpace(out[len(out)-1]) != "" {
+			out = append(out, kit.Blank(p.w))
+		}
+		out = append(out, p.buttons())
+	}
+	return out
+}
+
+// labelCells is the room of a field's label.
+const labelCells = 12
+
+func (p *painter) field(f *Field, focused bool, at int) []string {
+	label := p.st.Muted
+	mark := " "
+	if focused {
+		label, mark = p.st.Title, p.st.G.Cursor
+	}
+	head := p.st.Accent.Render(mark) + label.Render(kit.Fit(p.st.G, f.Label, labelCells-2, false)) + " "
+	w := p.w - labelCells
+	switch {
+	case f.Options != nil:
+		return p.choice(f, focused, head, w, at)
+	case f.Rows > 0:
+		return p.area(f, focused, head, w, at)
+	}
+	return []string{head + p.line(f, focused, w, at)}
+}
+
+// line draws a one-line text and notes where the caret is.
+func (p *painter) line(f *Field, focused bool, w, at int) string {
+	s, x := f.ed.View(w)
+	if focused {
+		p.caret, p.caretX, p.caretY = true, labelCells+x, at
+	}
+	if f.ed.Value() == "" && f.Hint != "" {
+		return p.st.Muted.Render(kit.Fit(p.st.G, f.Hint, w, false))
+	}
+	return p.st.Field.Render(s)
+}
+
+func (p *painter) area(f *Field, focused bool, head string, w, at int) []string {
+	rows, x, y := f.ed.ViewMulti(w, f.Rows)
+	if focused {
+		p.caret, p.caretX, p.caretY = true, labelCells+x, at+y
+	}
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		h := head
+		if i > 0 {
+			h = kit.Blank(labelCells)
+		}
+		out[i] = h + p.st.Field.Render(r)
+	}
+	return out
+}
+
+// choice draws the picked option alone, or the list around it while the field
+// has the keys.
+func (p *painter) choice(f *Field, focused bool, head string, w, at int) []string {
+	if !focused {
+		return []string{head + p.st.Text.Render(kit.Fit(p.st.G, p.picked(f), w, false))}
+	}
+	if len(f.Options) <= 4 && !f.Other && p.inlineWidth(f) <= w {
+		return []string{head + p.inline(f, w)}
+	}
+	s, x := f.ed.View(w)
+	p.caret, p.caretX, p.caretY = true, labelCells+x, at
+	first := p.st.Field.Render(s)
+	if f.ed.Value() == "" {
+		first = p.st.Muted.Render(kit.Fit(p.st.G, "type to narrow "+itoa(len(f.Options)), w, false))
+	}
+	out := []string{head + first}
+	from := max(0, min(f.pick-shownOptions/2, len(f.shown)-shownOptions))
+	for i := from; i < min(len(f.shown), from+shownOptions); i++ {
+		out = append(out, kit.Blank(labelCells)+p.option(f.shown[i], i == f.pick, w))
+	}
+	if len(f.shown) == 0 {
+		why := "nothing fits; esc clears"
+		if f.Other {
+			why = "taken as typed"
+		}
+		out = append(out, kit.Blank(labelCells)+p.st.Muted.Render(kit.Fit(p.st.G, why, w, false)))
+	}
+	return out
+}
+
+func (p *painter) picked(f *Field) string {
+	if f.pick < len(f.shown) {
+		return f.shown[f.pick].label()
+	}
+	return f.Value()
+}
+
+func (p *painter) option(o Option, picked bool, w int) string {
+	sel := theme.SelNone
+	if picked {
+		sel = theme.SelFocused
+	}
+	lw := min(w, max(text.Width(o.label()), w/2))
+	return kit.Row(p.st, sel, w,
+		kit.Cell{Text: o.label(), Style: p.st.Text, W: lw}, kit.Cell{Text: o.Note, Style: p.st.Muted, W: w})
+}
+
+func (p *painter) inlineWidth(f *Field) int {
+	n := 0
+	for _, o := range f.Options {
+		n += text.Width(o.label()) + 3
+	}
+	return n
+}
+
+func (p *painter) inline(f *Field, w int) string {
+	var b strings.Builder
+	used := 0
+	for i, o := range f.shown {
+		s := " " + o.label() + " "
+		style := theme.SelNone
+		if i == f.pick {
+			style = theme.SelFocused
+		}
+		b.WriteString(p.st.Text.Draw(s, style))
+		b.WriteString(" ")
+		used += text.Width(s) + 1
+	}
+	return b.String() + kit.Blank(w-used)
+}
+
+func (p *painter) buttons() string {
+	focused := p.d.focus == len(p.d.Fields)
+	var b strings.Builder
+	used := 0
+	for i, bt := range p.d.Buttons {
+		label := " " + bt.Label + " "
+		if bt.Key != "" {
+			label = " " + bt.Key + " " + bt.Label + " "
+		}
+		sel := theme.SelNone
+		if i == p.d.button {
+			sel = theme.SelUnfocused
+			if focused {
+				sel = theme.SelFocused
+			}
+		}
+		style := p.st.Text
+		if bt.Danger {
+			style = p.st.Bad
+		}
+		if used > 0 {
+			b.WriteString("  ")
+			used += 2
+		}
+		if i == p.d.button && focused {
+			b.WriteString(p.st.Accent.Render(p.st.G.Cursor))
+		} else {
+			b.WriteString(" ")
+		}
+		b.WriteString(style.Draw(label, sel))
+		used += 1 + text.Width(label)
+	}
+	return kit.FitStyled(b.String()+kit.Blank(p.w-used), p.w)
+}
+
+// frame draws the border around the lines.
+func (p *painter) frame(lines []string, head int) Box {
+	g, line := p.st.G, p.st.Accent
+	w := p.w + 4
+	title := text.ClipMark(p.d.Title, w-6, g.Ellipsis)
+	top := line.Render(g.TopLeft+g.H) + p.st.Title.Render(" "+title+" ") +
+		line.Render(strings.Repeat(g.H, w-5-text.Width(title))+g.TopRight)
+	out := []string{top}
+	for _, l := range lines {
+		out = append(out, line.Render(g.V)+" "+kit.FitStyled(l, p.w)+" "+line.Render(g.V))
+	}
+	out = append(out, line.Render(g.BottomLeft+strings.Repeat(g.H, w-2)+g.BottomRight))
+	b := Box{Lines: out, W: w, Caret: p.caret && p.d.armed}
+	b.CaretX, b.CaretY = p.caretX+2, p.caretY+head+1
+	if b.CaretY < 1 || b.CaretY >= len(out)-1 {
+		b.Caret = false
+	}
+	return b
+}
+
+func itoa(n int) string { return kit.Count(n) }
