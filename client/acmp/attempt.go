@@ -1,0 +1,243 @@
+package acmp
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"signalbox/model/acmp"
+)
+
+const (
+	// gapWait is how long a missing chunk may come late before the task fails.
+	gapWait = time.Second
+	// maxEarly and maxEarlyBytes bound the chunks held behind a gap.
+	maxEarly      = 64
+	maxEarlyBytes = 1 << 20
+	// maxProofBytes bounds a streamed output whose proof is checked, in bytes.
+	maxProofBytes = 32 << 20
+)
+
+// attempt is one send of an invoke and what the provider says on its stream. It
+// is the [sink] of that stream; one goroutine calls it.
+type attempt struct {
+	t          *task
+	wantStream bool
+	// fresh: nothing counts before seq 0. Needed where two sends share a pipe.
+	fresh bool
+
+	fault chan string   // first violation
+	stop  chan struct{} // closed by end
+
+	mu         sync.Mutex
+	ended      bool
+	isAnswered bool
+	lastSign   time.Time
+	blocked    bool // waiting for our own consumer: silence proves nothing
+	stalled    bool // told
+	next       int64
+	final      bool
+	ignored    int
+	// whole is the output so far, kept where a proof of it was asked for.
+	whole      *acmp.Assembler
+	tooLarge   bool
+	early      map[int64]acmp.StreamChunk
+	earlyBytes int
+	gap        *time.Timer
+}
+
+func newAttempt(t *task, fresh bool) *attempt {
+	a := &attempt{
+		t: t, wantStream: t.inv.Params.Stream, fresh: fresh,
+		fault: make(chan string, 1), stop: make(chan struct{}),
+		lastSign: time.Now(),
+	}
+	if t.inv.Params.ProofMethod != "" {
+		a.whole = &acmp.Assembler{Limit: maxProofBytes}
+	}
+	return a
+}
+
+// end makes the attempt deaf: nothing it hears becomes an event any more.
+func (a *attempt) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ended {
+		return
+	}
+	a.ended = true
+	if a.gap != nil {
+		a.gap.Stop()
+	}
+	close(a.stop)
+}
+
+func (a *attempt) sign() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lastSign, a.stalled = time.Now(), false
+	return !a.ended
+}
+
+// chunk implements sink.
+func (a *attempt) chunk(c acmp.StreamChunk) {
+	if !a.sign() {
+		return
+	}
+	for _, c := range a.order(c) {
+		if !a.emit(acmp.TaskEvent{Kind: acmp.EventChunk, Seq: c.Seq, Chunk: c.Chunk, Final: c.Final}) {
+			return
+		}
+	}
+}
+
+// order takes a chunk and gives those that are due: contiguous from 0, each once,
+// nothing after the final one (A-124, D-13, B41).
+func (a *attempt) order(c acmp.StreamChunk) []acmp.StreamChunk {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case !a.wantStream || a.final || c.Seq < a.next || (a.fresh && a.next == 0 && c.Seq > 0):
+		a.ignored++
+		return nil
+	case c.Seq > a.next:
+		a.hold(c)
+		return nil
+	}
+	due := []acmp.StreamChunk{c}
+	a.next++
+	for !due[len(due)-1].Final {
+		n, ok := a.early[a.next]
+		if !ok {
+			break
+		}
+		delete(a.early, a.next)
+		a.earlyBytes -= len(n.Chunk.Data)
+		due = append(due, n)
+		a.next++
+	}
+	a.final = due[len(due)-1].Final
+	if a.whole != nil {
+		for _, d := range due {
+			a.tooLarge = a.tooLarge || a.whole.Add(d.Chunk) != nil
+		}
+	}
+	if a.gap != nil && (a.final || len(a.early) == 0) {
+		a.gap.Stop()
+		a.gap = nil
+	}
+	return due
+}
+
+func (a *attempt) hold(c acmp.StreamChunk) {
+	if _, twice := a.early[c.Seq]; twice {
+		a.ignored++
+		return
+	}
+	if len(a.early) >= maxEarly || a.earlyBytes+len(c.Chunk.Data) > maxEarlyBytes {
+		a.violate(fmt.Sprintf("chunk %d is missing", a.next))
+		return
+	}
+	if a.early == nil {
+		a.early = map[int64]acmp.StreamChunk{}
+	}
+	a.early[c.Seq] = c
+	a.earlyBytes += len(c.Chunk.Data)
+	if a.gap == nil {
+		missing := a.next
+		a.gap = time.AfterFunc(gapWait, func() { a.violation(fmt.Sprintf("chunk %d is missing", missing)) })
+	}
+}
+
+// heartbeat implements sink.
+func (a *attempt) heartbeat(h acmp.Heartbeat) {
+	if a.sign() {
+		a.emit(acmp.TaskEvent{Kind: acmp.EventHeartbeat, Progress: h.Progress, Detail: h.Detail})
+	}
+}
+
+// violation implements sink.
+func (a *attempt) violation(msg string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.violate(msg)
+}
+
+func (a *attempt) violate(msg string) {
+	if a.ended {
+		return
+	}
+	select {
+	case a.fault <- msg:
+	default:
+	}
+}
+
+// answered implements sink.
+func (a *attempt) answered() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.isAnswered = true
+}
+
+// emit queues ev, waiting for room; false when the attempt has ended meanwhile.
+func (a *attempt) emit(ev acmp.TaskEvent) bool {
+	a.t.stamp(&ev)
+	for {
+		a.mu.Lock()
+		if a.ended {
+			a.mu.Unlock()
+			return false
+		}
+		if a.t.q.offer(ev) {
+			if a.blocked {
+				a.blocked, a.lastSign = false, time.Now()
+			}
+			a.mu.Unlock()
+			return true
+		}
+		a.blocked = true
+		a.mu.Unlock()
+		select {
+		case <-a.t.q.space:
+		case <-a.stop:
+			return false
+		}
+	}
+}
+
+// streamed is what was delivered as chunks, for the check of a result.
+type streamed struct {
+	chunks  int64
+	final   bool
+	missing bool
+	whole   *acmp.Payload // nil where not kept, or too large
+}
+
+func (a *attempt) delivered() (streamed, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	d := streamed{chunks: a.next, final: a.final, missing: len(a.early) > 0 && !a.final}
+	if a.whole != nil && !a.tooLarge {
+		p := a.whole.Payload()
+		d.whole = &p
+	}
+	return d, a.isAnswered
+}
+
+// silence says how long nothing came and whether that was told already; 0 while
+// it is our own consumer that makes the stream wait.
+func (a *attempt) silence(now time.Time) (time.Duration, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.blocked {
+		return 0, a.stalled
+	}
+	return now.Sub(a.lastSign), a.stalled
+}
+
+func (a *attempt) setStalled() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stalled = true
+}

@@ -1,0 +1,345 @@
+package acmp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"signalbox/model/acmp"
+)
+
+// Options configure a [Buyer]. The zero value of each member but Providers is
+// useful.
+type Options struct {
+	Providers []ProviderSpec
+	// StateDir holds transcripts, journal and ledger; "" keeps nothing on disk.
+	StateDir string
+	// Events takes what happens to the tasks: in order for each task, from one
+	// goroutine per task. Where it blocks, the stream of that task stalls.
+	Events func(acmp.TaskEvent)
+	// ProviderSeen takes each change of what is known of a provider.
+	ProviderSeen func(acmp.Provider)
+	Log          *slog.Logger
+	// Version of this program, for clientInfo.
+	Version string
+
+	// ConnectTimeout bounds connecting and server/discover; 0 means 10 s.
+	ConnectTimeout time.Duration
+	// ProbeEvery is the time between two looks at a provider; 0 means 10 s.
+	ProbeEvery time.Duration
+	// CancelWait is how long a cancelled task may take to answer -33004 before
+	// the stream is closed (D-07); 0 means 5 s.
+	CancelWait time.Duration
+	// MaxMessage is the largest message taken from a provider, in bytes; 0 means
+	// [DefaultMaxMessage].
+	MaxMessage int
+	// KeepSilent leaves a task whose provider fell silent to the lead, instead of
+	// failing it when the liveness window has passed (A-132 is a MAY).
+	KeepSilent bool
+	// NoReattach leaves the unfinished tasks of earlier runs alone.
+	NoReattach bool
+}
+
+// env is what all parts of one buyer share.
+type env struct {
+	Options
+	ctx  context.Context // ends with Close
+	kill chan struct{}   // closed when Close may wait no longer
+}
+
+// Buyer invokes capabilities of the configured providers. See the package
+// documentation for its concurrency.
+type Buyer struct {
+	env    *env
+	cancel context.CancelFunc
+	links  map[string]*link
+	disk   *disk
+
+	watchers, runners sync.WaitGroup
+	killOnce          sync.Once
+
+	mu     sync.Mutex
+	closed bool
+	tasks  map[string]*task
+	ended  map[string]bool
+	order  []string // of ended, oldest first
+}
+
+// maxEnded bounds how many ended tasks are remembered by id.
+const maxEnded = 4096
+
+// New starts a buyer: it begins to reach its providers and re-attaches the
+// unfinished tasks found in StateDir. The caller must Close it.
+func New(o Options) (*Buyer, error) {
+	setDefaults(&o)
+	ctx, cancel := context.WithCancel(context.Background())
+	b := &Buyer{
+		env:    &env{Options: o, ctx: ctx, kill: make(chan struct{})},
+		cancel: cancel,
+		links:  map[string]*link{},
+		tasks:  map[string]*task{},
+		ended:  map[string]bool{},
+	}
+	for _, s := range o.Providers {
+		if err := s.check(); err != nil {
+			cancel()
+			return nil, err
+		}
+		if b.links[s.Name] != nil {
+			cancel()
+			return nil, fmt.Errorf("provider %s is given twice", s.Name)
+		}
+		b.links[s.Name] = newLink(s, b.env)
+	}
+	var err error
+	if b.disk, err = openDisk(o.StateDir, o.Log); err != nil {
+		cancel()
+		return nil, err
+	}
+	for _, l := range b.links {
+		b.watchers.Go(func() { l.watch(ctx) })
+	}
+	if !o.NoReattach {
+		b.reattach()
+	}
+	return b, nil
+}
+
+func setDefaults(o *Options) {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	def(&o.ConnectTimeout, 10*time.Second)
+	def(&o.ProbeEvery, 10*time.Second)
+	def(&o.CancelWait, 5*time.Second)
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = DefaultMaxMessage
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+}
+
+// NewTaskID makes a task_id of 128 random bits.
+func NewTaskID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "task_" + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// Settings gives what provider advertises, connecting if needed. Errors are a
+// [*Refusal].
+func (b *Buyer) Settings(ctx context.Context, provider string) (*acmp.Settings, error) {
+	l := b.links[provider]
+	if l == nil {
+		return nil, refuse(acmp.CodeInvalidParams, "there is no provider named %q here", provider)
+	}
+	s, set, err := l.acquire(ctx)
+	if err != nil {
+		return nil, asRefusal(l, err)
+	}
+	l.release(s)
+	return set, nil
+}
+
+func asRefusal(l *link, err error) error {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	return unreachable("provider %s cannot be reached at %s: %s", l.spec.Name, l.spec.Endpoint(), plainError(err))
+}
+
+// Invoke checks the invocation against what the provider advertises, writes it
+// to the journal and starts the task. An empty task_id is filled in. Errors are
+// a [*Refusal] or of the disk; nothing was sent then.
+func (b *Buyer) Invoke(ctx context.Context, inv acmp.Invocation) (string, error) {
+	set, err := b.Settings(ctx, inv.Provider)
+	if err != nil {
+		return "", err
+	}
+	if inv.Params.TaskID == "" {
+		inv.Params.TaskID = NewTaskID()
+	}
+	if err := checkInvocation(&inv.Params, set); err != nil {
+		return "", err
+	}
+	t := newTask(b, b.links[inv.Provider], inv)
+	b.mu.Lock()
+	switch {
+	case b.closed:
+		b.mu.Unlock()
+		return "", refuse(acmp.CodeInternal, "the program is ending")
+	case b.tasks[t.id] != nil || b.ended[t.id]:
+		b.mu.Unlock()
+		return "", refuse(acmp.CodeInvalidParams, "task_id %q is in use already", t.id)
+	}
+	b.tasks[t.id] = t
+	b.mu.Unlock()
+	if t.file, err = b.disk.journal(t.record()); err != nil {
+		b.forget(t)
+		return "", fmt.Errorf("write the journal before sending: %w", err)
+	}
+	b.start(t)
+	return t.id, nil
+}
+
+// checkInvocation refuses locally what is not well-formed and what the provider
+// did not advertise.
+func checkInvocation(p *acmp.InvokeParams, set *acmp.Settings) error {
+	if e := p.Validate(); e != nil {
+		e.Local = true
+		if d, ok := e.Data["detail"].(string); ok {
+			e.Message = d
+		}
+		return &Refusal{Err: e}
+	}
+	if e := set.Refuse(p); e != nil {
+		return &Refusal{Err: e}
+	}
+	return nil
+}
+
+func (b *Buyer) start(t *task) {
+	b.runners.Go(func() { newRunner(t).run(b.env.ctx) })
+	b.runners.Go(func() { b.deliver(t) })
+}
+
+// deliver hands the events of t to the consumer and to the disk.
+func (b *Buyer) deliver(t *task) {
+	defer b.forget(t)
+	for {
+		evs, ok := t.q.take()
+		if !ok {
+			t.file.close()
+			return
+		}
+		for _, ev := range evs {
+			t.file.event(ev)
+			if b.env.Events != nil {
+				b.env.Events(ev)
+			}
+			if ev.Kind == acmp.EventResult || ev.Kind == acmp.EventError {
+				b.disk.account(t.inv, ev)
+				t.file.finished()
+			}
+		}
+		t.file.flush()
+	}
+}
+
+func (b *Buyer) forget(t *task) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.tasks, t.id)
+	if b.ended[t.id] {
+		return
+	}
+	b.ended[t.id] = true
+	b.order = append(b.order, t.id)
+	if len(b.order) > maxEnded {
+		delete(b.ended, b.order[0])
+		b.order = b.order[1:]
+	}
+}
+
+func (b *Buyer) find(taskID string) (*task, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.tasks[taskID]
+	switch {
+	case t == nil && b.ended[taskID]:
+		return nil, ErrEnded
+	case t == nil:
+		return nil, ErrUnknownTask
+	case t.isEnded():
+		return nil, ErrEnded
+	}
+	return t, nil
+}
+
+// Cancel asks the provider to stop the task (acmp/cancel) and returns at once;
+// what comes of it is told by events. Asking again sends it again.
+func (b *Buyer) Cancel(_ context.Context, taskID, reason string) error {
+	t, err := b.find(taskID)
+	if err != nil {
+		return fmt.Errorf("cancel %s: %w", taskID, err)
+	}
+	select {
+	case t.cancelC <- reason:
+	default: // one is waiting to be carried out
+	}
+	return nil
+}
+
+// Resend gives up the present stream of the task and sends the same invoke with
+// the same task_id again (7.1). The deadline does not move.
+func (b *Buyer) Resend(_ context.Context, taskID string) error {
+	t, err := b.find(taskID)
+	if err != nil {
+		return fmt.Errorf("re-send %s: %w", taskID, err)
+	}
+	token(t.resendC)
+	return nil
+}
+
+// Input sends one chunk of the input of a task that streams it; final ends the
+// input. It returns when the provider has taken the chunk or ctx ends.
+func (b *Buyer) Input(ctx context.Context, taskID string, chunk acmp.Payload, final bool) error {
+	t, err := b.find(taskID)
+	if err != nil {
+		return fmt.Errorf("input for %s: %w", taskID, err)
+	}
+	return t.input(ctx, chunk, final)
+}
+
+// Transcript opens the output of a task of this or an earlier run. It holds what
+// had come when it was opened; text as it is, binary data decoded, each JSON
+// value on a line.
+func (b *Buyer) Transcript(_ context.Context, taskID string) (io.ReadCloser, error) {
+	return b.disk.transcript(taskID)
+}
+
+// Close ends the buyer: streams are closed without cancelling their tasks, which
+// a later run re-attaches; providers on stdio are ended. When ctx ends first, the
+// children are killed.
+func (b *Buyer) Close(ctx context.Context) error {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.watchers.Wait()
+		var wg sync.WaitGroup
+		for _, l := range b.links {
+			wg.Go(l.close)
+		}
+		b.runners.Wait()
+		wg.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		b.killOnce.Do(func() { close(b.env.kill) })
+	}
+	select {
+	case <-done:
+		return nil
+	case <-time.After(time.Second):
+		return fmt.Errorf("close the buyer: %w", context.Cause(ctx))
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package acmp
+
+import "os"
+
+// lockFile always succeeds: programs on this system must not share a folder.
+func lockFile(*os.File) bool { return true }

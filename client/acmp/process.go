@@ -1,0 +1,251 @@
+package acmp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// stderrTail is how much of the end of stderr is kept, in bytes.
+	stderrTail = 16 << 10
+	// maxQueuedInput bounds what waits to be written to a provider that does not
+	// read, in bytes.
+	maxQueuedInput = 64 << 20
+)
+
+// stopGrace is how long a provider on stdio may take after its stdin was closed
+// and again after SIGTERM.
+const stopGrace = 2 * time.Second
+
+// tokenVars are never inherited by a child: each token goes to its own provider.
+var tokenVars = []string{"ACMP_BEARER_TOKEN=", "SIGNALBOX_", "ACOP_BACKEND_"}
+
+// process is a provider on stdio: the child, its pipes, and the end of both.
+type process struct {
+	cmd    *exec.Cmd
+	log    *slog.Logger
+	stdout *os.File
+
+	mu      sync.Mutex
+	stdin   *os.File
+	queue   [][]byte
+	queued  int
+	wake    chan struct{}
+	stderr  tail
+	stopErr error
+
+	gone chan struct{} // closed when the child has ended and its group is gone
+	once sync.Once
+}
+
+func startProcess(s ProviderSpec, log *slog.Logger) (*process, error) {
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		closeAll(inR, inW)
+		return nil, err
+	}
+	errR, errW, err := os.Pipe()
+	if err != nil {
+		closeAll(inR, inW, outR, outW)
+		return nil, err
+	}
+	cmd := exec.Command(s.Command[0], s.Command[1:]...)
+	cmd.Dir, cmd.Env = s.Dir, childEnv(os.Environ(), s)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+	ownGroup(cmd)
+	err = cmd.Start()
+	closeAll(inR, outW, errW)
+	if err != nil {
+		closeAll(inW, outR, errR)
+		return nil, fmt.Errorf("start %s: %w", s.Command[0], err)
+	}
+	p := &process{
+		cmd: cmd, log: log, stdout: outR, stdin: inW,
+		wake: make(chan struct{}, 1), gone: make(chan struct{}),
+	}
+	drained := make(chan struct{})
+	go func() { defer close(drained); p.drain(errR) }()
+	go p.feed()
+	go p.reap(errR, drained)
+	return p, nil
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+func childEnv(env []string, s ProviderSpec) []string {
+	var out []string
+	for _, kv := range env {
+		if !hasAnyPrefix(kv, tokenVars) {
+			out = append(out, kv)
+		}
+	}
+	out = append(out, s.Env...)
+	if !s.Token.IsZero() {
+		out = append(out, "ACMP_BEARER_TOKEN="+s.Token.value())
+	}
+	return out
+}
+
+func hasAnyPrefix(s string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// reap waits for the child, then ends what is left of its group and the pipes
+// that an escaped grandchild may still hold.
+func (p *process) reap(errR *os.File, drained <-chan struct{}) {
+	err := p.cmd.Wait()
+	killGroup(p.cmd)
+	deadline := time.Now().Add(time.Second)
+	_ = p.stdout.SetReadDeadline(deadline)
+	_ = errR.SetReadDeadline(deadline)
+	<-drained
+	errR.Close()
+	p.mu.Lock()
+	p.stopErr = err
+	p.stdin.Close()
+	p.mu.Unlock()
+	close(p.gone)
+}
+
+// drain reads stderr to its end whatever it holds (B38).
+func (p *process) drain(r io.Reader) {
+	buf := make([]byte, 8<<10)
+	for {
+		n, err := r.Read(buf)
+		p.mu.Lock()
+		p.stderr.add(buf[:n])
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Write queues one message for the child; it never blocks on a child that does
+// not read (B35).
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.gone:
+		return 0, &transportError{errors.New("the provider's process has ended")}
+	default:
+	}
+	if p.queued+len(b) > maxQueuedInput {
+		return 0, &transportError{errors.New("the provider does not read its input")}
+	}
+	p.queue = append(p.queue, bytes.Clone(b))
+	p.queued += len(b)
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+	return len(b), nil
+}
+
+func (p *process) feed() {
+	for {
+		select {
+		case <-p.gone:
+			return
+		case <-p.wake:
+		}
+		for {
+			p.mu.Lock()
+			if len(p.queue) == 0 {
+				p.mu.Unlock()
+				break
+			}
+			b := p.queue[0]
+			p.queue = p.queue[1:]
+			p.queued -= len(b)
+			p.mu.Unlock()
+			if _, err := p.stdin.Write(b); err != nil {
+				return // reap tells why
+			}
+		}
+	}
+}
+
+// stop closes stdin, then sends SIGTERM, then SIGKILL. It returns when
+// the child is gone; kill, when closed, skips the waiting.
+func (p *process) stop(kill <-chan struct{}) {
+	p.once.Do(func() {
+		p.stdin.Close()
+		if p.waitGone(kill) {
+			return
+		}
+		termGroup(p.cmd)
+		if p.waitGone(kill) {
+			return
+		}
+		killGroup(p.cmd)
+	})
+	<-p.gone
+}
+
+func (p *process) waitGone(kill <-chan struct{}) bool {
+	t := time.NewTimer(stopGrace)
+	defer t.Stop()
+	select {
+	case <-p.gone:
+		return true
+	case <-kill:
+	case <-t.C:
+	}
+	return false
+}
+
+// why tells how the child ended and the last line it wrote to stderr.
+func (p *process) why() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	msg := "the provider's process has ended"
+	var ee *exec.ExitError
+	if errors.As(p.stopErr, &ee) {
+		msg += " (" + ee.String() + ")"
+	}
+	if last := p.stderr.lastLine(); last != "" {
+		msg += ": " + last
+	}
+	return msg
+}
+
+// tail keeps the last bytes of a stream.
+type tail struct{ b []byte }
+
+func (t *tail) add(b []byte) {
+	t.b = append(t.b, b...)
+	if over := len(t.b) - stderrTail; over > 0 {
+		t.b = append(t.b[:0], t.b[over:]...)
+	}
+}
+
+func (t *tail) lastLine() string {
+	s := bytes.TrimSpace(t.b)
+	if i := bytes.LastIndexByte(s, '\n'); i >= 0 {
+		s = s[i+1:]
+	}
+	return quoteStray(s)
+}

@@ -1,0 +1,181 @@
+package acmp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"signalbox/model/acmp"
+)
+
+// stdioConn stands between a child process and the SDK: the SDK writes to it and
+// reads from it; chunks and heartbeats leave on the way.
+type stdioConn struct {
+	proc   *process
+	lines  *lineReader
+	filter *filter
+	log    *slog.Logger
+	limit  int
+
+	mu    sync.Mutex
+	sinks map[string]sink   // by task_id
+	calls map[string]string // request id -> task_id, "" for other requests
+	stray string            // start of the last line that was no message
+
+	out  []byte
+	done error
+}
+
+func newStdioConn(p *process, limit int, log *slog.Logger) *stdioConn {
+	c := &stdioConn{
+		proc: p, log: log, limit: limit,
+		lines: newLineReader(p.stdout, limit, false),
+		sinks: map[string]sink{}, calls: map[string]string{},
+	}
+	c.filter = &filter{log: log, find: c.find, answer: c.answer}
+	return c
+}
+
+func (c *stdioConn) attach(taskID string, s sink) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sinks[taskID] = s
+}
+
+// detach forgets s unless a later attempt has taken its place.
+func (c *stdioConn) detach(taskID string, s sink) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sinks[taskID] == s {
+		delete(c.sinks, taskID)
+	}
+}
+
+func (c *stdioConn) find(taskID string) sink {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sinks[taskID]
+}
+
+func (c *stdioConn) answer(id string) (sink, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	taskID, ok := c.calls[id]
+	delete(c.calls, id)
+	return c.sinks[taskID], ok
+}
+
+// Write takes one message of the SDK, with its line end.
+func (c *stdioConn) Write(b []byte) (int, error) {
+	var head struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			TaskID string `json:"task_id"`
+		} `json:"params"`
+	}
+	// The message is the SDK's own; params of other methods have no task_id.
+	if err := json.Unmarshal(b, &head); err == nil && len(head.ID) > 0 && head.Method != "" {
+		c.mu.Lock()
+		c.calls[string(head.ID)] = ""
+		if head.Method == acmp.MethodInvoke {
+			c.calls[string(head.ID)] = head.Params.TaskID
+		}
+		c.mu.Unlock()
+	}
+	return c.proc.Write(b)
+}
+
+// Read gives the SDK the responses, one line each.
+func (c *stdioConn) Read(p []byte) (int, error) {
+	for len(c.out) == 0 {
+		if c.done != nil {
+			return 0, c.done
+		}
+		c.advance()
+	}
+	n := copy(p, c.out)
+	c.out = c.out[n:]
+	return n, nil
+}
+
+func (c *stdioConn) advance() {
+	line, partial, err := c.lines.next()
+	switch {
+	case errors.Is(err, errTooLong):
+		// Whose message it was cannot be told; the gap in its seq will.
+		c.log.Warn("message of a provider above the limit passed over", "limit_bytes", c.limit)
+		return
+	case err != nil:
+		c.done = io.EOF
+		return
+	case partial:
+		c.note(line)
+		return
+	}
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return
+	}
+	if line[0] != '{' {
+		c.note(line)
+		return
+	}
+	line = validUTF8(line)
+	pass, err := c.filter.inspect(line)
+	if err != nil {
+		c.note(line)
+		return
+	}
+	if pass {
+		c.out = append(bytes.Clone(line), '\n')
+	}
+}
+
+// note logs a line that is no message; the transport goes on (B36, B37).
+func (c *stdioConn) note(line []byte) {
+	s := quoteStray(line)
+	c.mu.Lock()
+	c.stray = s
+	c.mu.Unlock()
+	c.log.Warn("stray text on a provider's stdout", "text", s)
+}
+
+// explain makes the failure of a handshake plain: what became of the child, and
+// whether its stdout held something else than messages.
+func (c *stdioConn) explain(err error) error {
+	msg := plainError(err)
+	if sleepUnless(c.proc.gone, 200*time.Millisecond) {
+		msg = c.proc.why()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stray != "" {
+		msg += fmt.Sprintf(`; its stdout also holds "%s"`, c.stray)
+	}
+	return &transportError{errors.New(msg)}
+}
+
+// Close implements io.Closer for the SDK; the process is ended by its owner.
+func (c *stdioConn) Close() error { return nil }
+
+// quoteStray makes the start of foreign bytes fit for one line of a log or error.
+func quoteStray(b []byte) string {
+	const maxLen = 200
+	if len(b) > maxLen {
+		b = b[:maxLen]
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, string(validUTF8(b)))
+}
