@@ -1,0 +1,137 @@
+package acmp
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// MCP's own header names and codes, as this package needs them.
+const (
+	headerVersion = "Mcp-Protocol-Version"
+	headerMethod  = "Mcp-Method"
+
+	codeHeaderMismatch     = -32020
+	codeUnsupportedVersion = -32022
+)
+
+// envelope is a JSON-RPC message as far as it must be known before the SDK.
+type envelope struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+}
+
+var wholeNumber = regexp.MustCompile(`^-?(0|[1-9]\d{0,18})$`)
+
+// parseEnvelope reads one message. The error is -32700 for what is no JSON, -32600
+// for what is no request: a batch, a response, a null or fractional id (A-045).
+func parseEnvelope(body []byte) (*envelope, *jsonrpc.Error) {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 || !json.Valid(body) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the message is not valid JSON"}
+	}
+	invalid := func(text string) *jsonrpc.Error {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: text}
+	}
+	if body[0] == '[' {
+		return nil, invalid("a batch is not taken: send one message at a time")
+	}
+	var e envelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, invalid("the message is not a JSON-RPC request")
+	}
+	switch {
+	case e.JSONRPC != "2.0":
+		return nil, invalid(`jsonrpc must be "2.0"`)
+	case e.Method == "":
+		return nil, invalid("the message has no method")
+	case e.ID != nil && !validID(e.ID):
+		return nil, invalid("id must be a string or a whole number")
+	}
+	if _, err := jsonrpc.DecodeMessage(body); err != nil { // stricter on names
+		return nil, invalid("the message is not a JSON-RPC request")
+	}
+	return &e, nil
+}
+
+func validID(raw json.RawMessage) bool {
+	return raw[0] == '"' || wholeNumber.Match(raw)
+}
+
+func (e *envelope) isNotification() bool { return e.ID == nil }
+
+// metaVersion is the protocol version that the request names in its _meta.
+func (e *envelope) metaVersion() string {
+	var p struct {
+		Meta struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(e.Params, &p) // whatever cannot be read is absent
+	return p.Meta.Version
+}
+
+// checkVersion demands the version header on a request, equal to that of _meta,
+// and a revision that is spoken here (A-029, A-032, A-050). A missing _meta is left
+// to the SDK.
+func (e *envelope) checkVersion(header string) *jsonrpc.Error {
+	meta := e.metaVersion()
+	if e.Method == "initialize" {
+		return unsupportedVersion(header)
+	}
+	switch {
+	case header == "":
+		return &jsonrpc.Error{Code: codeHeaderMismatch, Message: "the MCP-Protocol-Version header is missing"}
+	case meta != "" && meta != header:
+		return &jsonrpc.Error{Code: codeHeaderMismatch, Message: "the MCP-Protocol-Version header and _meta name different versions"}
+	case header != protocolVersion:
+		return unsupportedVersion(header)
+	}
+	return nil
+}
+
+func unsupportedVersion(requested string) *jsonrpc.Error {
+	data, _ := json.Marshal(map[string]any{"supported": []string{protocolVersion}, "requested": requested}) // cannot fail
+	return &jsonrpc.Error{Code: codeUnsupportedVersion, Data: data,
+		Message: "unsupported protocol version: this server speaks " + protocolVersion + ", without initialize"}
+}
+
+// checkMirrored compares the headers of a notification that mirror its body, where
+// they are present (D-05).
+func (e *envelope) checkMirrored(h http.Header) *jsonrpc.Error {
+	if m := h.Get(headerMethod); m != "" && m != e.Method {
+		return &jsonrpc.Error{Code: codeHeaderMismatch, Message: "the Mcp-Method header and the message name different methods"}
+	}
+	if v := h.Get(headerVersion); v != "" {
+		if meta := e.metaVersion(); meta != "" && meta != v {
+			return &jsonrpc.Error{Code: codeHeaderMismatch, Message: "the MCP-Protocol-Version header and _meta name different versions"}
+		}
+		if v != protocolVersion {
+			return unsupportedVersion(v)
+		}
+	}
+	return nil
+}
+
+// errorMessage is a JSON-RPC error response on one line, without id where it is
+// unknown.
+func errorMessage(id json.RawMessage, e *jsonrpc.Error) []byte {
+	var b strings.Builder
+	b.WriteString(`{"jsonrpc":"2.0",`)
+	if id != nil {
+		b.WriteString(`"id":`)
+		b.Write(id)
+		b.WriteByte(',')
+	}
+	body, _ := json.Marshal(e) // code, message and checked JSON
+	b.WriteString(`"error":`)
+	b.Write(body)
+	b.WriteByte('}')
+	return []byte(b.String())
+}

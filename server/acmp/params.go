@@ -1,0 +1,100 @@
+package acmp
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"signalbox/model/acmp"
+)
+
+// invokeParams keeps the params of acmp/invoke as they came, so that a malformed
+// one gets our answer (D-08) and not a decoder's.
+type invokeParams struct {
+	mcp.ParamsBase
+	raw json.RawMessage
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *invokeParams) UnmarshalJSON(b []byte) error {
+	p.raw = append([]byte(nil), b...)
+	return nil
+}
+
+// invokeResult is the result of acmp/invoke as the SDK sends it.
+type invokeResult struct {
+	mcp.ResultBase
+	acmp.Result
+}
+
+// maxTimeoutMS keeps a deadline within what the clock can add, in ms.
+const maxTimeoutMS = int64(365 * 24 * time.Hour / time.Millisecond)
+
+// parseInvoke reads the params of acmp/invoke and fills in the defaults.
+func parseInvoke(raw json.RawMessage) (acmp.InvokeParams, *acmp.Error) {
+	p, bad := acmp.DecodeInvoke(raw)
+	if bad != nil {
+		return acmp.InvokeParams{}, bad
+	}
+	p.OutputType = p.OutputTypeOrDefault()
+	if p.TimeoutMS == 0 {
+		p.TimeoutMS = acmp.DefaultTimeoutMS
+	}
+	p.TimeoutMS = min(p.TimeoutMS, maxTimeoutMS)
+	if p.Input != nil {
+		p.Input.Data = oneLine(p.Input.Data)
+	}
+	return *p, nil
+}
+
+// decodeProblem says what is wrong with a message, without the decoder's types.
+func decodeProblem(err error) string {
+	var te *json.UnmarshalTypeError
+	if errors.As(err, &te) && te.Field != "" && len(te.Field) < 80 {
+		return te.Field + " has the wrong type"
+	}
+	return "params cannot be read"
+}
+
+func parseCancel(raw json.RawMessage) (acmp.Cancel, string) {
+	var c acmp.Cancel
+	if err := json.Unmarshal(orEmpty(raw), &c); err != nil {
+		return c, decodeProblem(err)
+	}
+	if c.TaskID == "" {
+		return c, "task_id is missing or empty"
+	}
+	return c, ""
+}
+
+func parseInputChunk(raw json.RawMessage) (acmp.InputChunk, string) {
+	var c struct {
+		acmp.InputChunk
+		Seq *int64 `json:"seq"`
+	}
+	if err := json.Unmarshal(orEmpty(raw), &c); err != nil {
+		return c.InputChunk, decodeProblem(err)
+	}
+	switch {
+	case c.TaskID == "":
+		return c.InputChunk, "task_id is missing or empty"
+	case c.Seq == nil || *c.Seq < 0:
+		return c.InputChunk, "seq is missing or negative"
+	case c.Chunk.Type == "":
+		return c.InputChunk, "chunk.type is missing or empty"
+	case len(c.Chunk.Data) == 0:
+		return c.InputChunk, "chunk.data is missing"
+	}
+	c.InputChunk.Seq = *c.Seq
+	c.Chunk.Data = oneLine(c.Chunk.Data)
+	return c.InputChunk, ""
+}
+
+func orEmpty(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("{}")
+	}
+	return raw
+}

@@ -1,0 +1,377 @@
+package acmp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"signalbox/model/acmp"
+)
+
+// stdioPrincipal is whoever started this process; the pipe has no other end.
+const stdioPrincipal = "stdio"
+
+// ServeStdio serves one buyer over in and out, one message a line, until in ends,
+// out breaks or ctx is over. Tasks are then left to Close. A read of in that blocks
+// outlives the call.
+func (p *Provider) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	s := &stdio{p: p, out: bufio.NewWriterSize(out, 64<<10), calls: map[int64]*stdioCall{}, broken: make(chan struct{})}
+	toSDK, fromFilter := io.Pipe()
+	session, err := p.newServer(s.invoke).Connect(ctx, &mcp.IOTransport{
+		Reader: toSDK, Writer: sdkOut{s}, MaxLineLength: -1, // the filter bounds lines
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("serve stdio: %w", err)
+	}
+	s.ctx, s.stop = context.WithCancel(ctx)
+	defer s.stop()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.filter(in, fromFilter)
+	}()
+	select {
+	case err = <-ended:
+	case <-s.broken:
+		err = fmt.Errorf("serve stdio: the other end does not read any more: %w", s.outErr())
+	case <-ctx.Done():
+	}
+	s.stop() // every call ends now
+	fromFilter.Close()
+	session.Close() // waits for the calls; its error would repeat ours
+	return err
+}
+
+// stdio is the state of one connection.
+type stdio struct {
+	p    *Provider
+	ctx  context.Context
+	stop context.CancelFunc
+
+	mu     sync.Mutex // guards all below, and the order of what is written
+	out    *bufio.Writer
+	err    error
+	broken chan struct{}
+	calls  map[int64]*stdioCall
+	last   int64
+}
+
+// stdioCall is one request that has no response yet.
+type stdioCall struct {
+	s         *stdio
+	id        string // normalised JSON-RPC id
+	taskID    string // of an invoke
+	cancelled bool   // by notifications/cancelled: nothing more may be written (A-049)
+	gone      chan struct{}
+	admitted  chan struct{} // the task of the invoke stands in the table
+	once      sync.Once
+}
+
+func (c *stdioCall) admit() { c.once.Do(func() { close(c.admitted) }) }
+
+// callMember is put into the params of an invoke so that the method handler finds
+// its call; the SDK does not tell it the request's id.
+const callMember = "signalbox.call"
+
+// filter reads lines, keeps what the SDK must not see and hands on the rest.
+func (s *stdio) filter(in io.Reader, sdk io.Writer) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := readLine(r, s.p.opts.Limits.MessageBytes)
+		switch {
+		case errors.Is(err, errLongLine):
+			s.writeError(nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the message is larger than is taken here"})
+			continue
+		case len(bytes.TrimSpace(line)) > 0:
+			if werr := s.take(line, sdk); werr != nil {
+				return nil // the session is over
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("serve stdio: read: %w", err)
+		}
+	}
+}
+
+// take deals with one line. One bad line harms no other (B36).
+func (s *stdio) take(line []byte, sdk io.Writer) error {
+	env, bad := parseEnvelope(line)
+	if bad != nil {
+		s.writeError(nil, bad)
+		return nil
+	}
+	if env.isNotification() {
+		s.notification(env)
+		return nil
+	}
+	if env.Method == "initialize" {
+		s.writeError(env.ID, unsupportedVersion(""))
+		return nil
+	}
+	_, err := sdk.Write(s.begin(env))
+	return err
+}
+
+// begin enters a request and gives the line for the SDK.
+func (s *stdio) begin(env *envelope) []byte {
+	c := &stdioCall{s: s, id: normalID(env.ID), gone: make(chan struct{}), admitted: make(chan struct{})}
+	params := env.Params
+	s.mu.Lock()
+	s.last++
+	n := s.last
+	s.calls[n] = c
+	if env.Method == acmp.MethodInvoke {
+		c.taskID = taskIDOf(params)
+		params = withMember(params, callMember, n)
+	}
+	s.mu.Unlock()
+	line := append([]byte(`{"jsonrpc":"2.0","id":`), env.ID...)
+	line = append(line, `,"method":`...)
+	line = appendString(line, env.Method)
+	if len(params) > 0 {
+		line = append(line, `,"params":`...)
+		line = append(line, oneLine(params)...)
+	}
+	return append(line, "}\n"...)
+}
+
+func (s *stdio) notification(env *envelope) {
+	switch env.Method {
+	case "notifications/cancelled":
+		s.cancelled(env.Params)
+	case acmp.MethodCancel:
+		if c, problem := parseCancel(env.Params); problem == "" {
+			s.awaitAdmission(c.TaskID)
+			s.p.cancelTask(stdioPrincipal, c)
+		}
+	case acmp.MethodInputChunk:
+		if c, problem := parseInputChunk(env.Params); problem == "" {
+			s.awaitAdmission(c.TaskID)
+			s.p.inputChunk(stdioPrincipal, c)
+		}
+	}
+}
+
+// cancelled treats notifications/cancelled of a request as the loss of its caller
+// (D-07).
+func (s *stdio) cancelled(params json.RawMessage) {
+	var c struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(orEmpty(params), &c) != nil || c.RequestID == nil {
+		return
+	}
+	id := normalID(c.RequestID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, call := range s.calls {
+		if call.id == id && !call.cancelled {
+			call.cancelled = true
+			close(call.gone)
+		}
+	}
+}
+
+// admissionTime bounds the wait for an invoke that the SDK may yet refuse.
+const admissionTime = time.Second
+
+// awaitAdmission keeps the order of the pipe: an invoke of taskID that was handed
+// to the SDK must stand in the table before what follows it.
+func (s *stdio) awaitAdmission(taskID string) {
+	s.mu.Lock()
+	var waits []<-chan struct{}
+	for _, c := range s.calls {
+		if c.taskID == taskID {
+			waits = append(waits, c.admitted)
+		}
+	}
+	s.mu.Unlock()
+	if len(waits) > 0 {
+		within(admissionTime, waits...)
+	}
+}
+
+// invoke is the method handler of acmp/invoke on this connection.
+func (s *stdio) invoke(ctx context.Context, _ *mcp.ServerSession, params *invokeParams) (*invokeResult, error) {
+	if params == nil {
+		params = &invokeParams{}
+	}
+	var member struct {
+		Call int64 `json:"signalbox.call"`
+	}
+	_ = json.Unmarshal(orEmpty(params.raw), &member) // absent in params that are no object
+	s.mu.Lock()
+	c := s.calls[member.Call]
+	s.mu.Unlock()
+	if c == nil {
+		_, bad := parseInvoke(params.raw)
+		if bad == nil {
+			bad = internalErrorValue("", "")
+		}
+		return nil, toWire(bad)
+	}
+	defer c.admit()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	return s.p.invoke(ctx, params, call{principal: stdioPrincipal, sink: c, gone: c.gone,
+		onAdmit: func(string) { c.admit() }})
+}
+
+// write implements sink.
+func (c *stdioCall) write(b []byte) error {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if c.cancelled {
+		return errClosed
+	}
+	return c.s.writeLocked(b)
+}
+
+// flush implements sink.
+func (c *stdioCall) flush() {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	c.s.failLocked(c.s.out.Flush())
+}
+
+// framing implements sink.
+func (c *stdioCall) framing() framing { return stdioFraming }
+
+func (s *stdio) writeLocked(b []byte) error {
+	if s.err != nil {
+		return s.err
+	}
+	_, err := s.out.Write(b)
+	s.failLocked(err)
+	return err
+}
+
+func (s *stdio) failLocked(err error) {
+	if err != nil && s.err == nil {
+		s.err = err
+		close(s.broken)
+	}
+}
+
+func (s *stdio) outErr() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *stdio) writeError(id json.RawMessage, e *jsonrpc.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writeLocked(append(errorMessage(id, e), '\n')) == nil {
+		s.failLocked(s.out.Flush())
+	}
+}
+
+// sdkOut takes what the SDK writes: one whole message a call.
+type sdkOut struct{ s *stdio }
+
+// Write implements io.Writer. The response of a cancelled request is dropped.
+func (w sdkOut) Write(b []byte) (int, error) {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	if w.s.endLocked(b) {
+		return len(b), nil
+	}
+	if err := w.s.writeLocked(b); err != nil {
+		return 0, err
+	}
+	err := w.s.out.Flush()
+	w.s.failLocked(err)
+	return len(b), err
+}
+
+// Close implements io.Closer; the pipe belongs to the caller of ServeStdio.
+func (w sdkOut) Close() error { return nil }
+
+// endLocked takes the call that a response belongs to off the list, and reports
+// whether the response must not be written.
+func (s *stdio) endLocked(response []byte) (drop bool) {
+	var r struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(response, &r) != nil || r.ID == nil {
+		return false
+	}
+	id := normalID(r.ID)
+	for n, c := range s.calls {
+		if c.id == id {
+			delete(s.calls, n)
+			c.admit()
+			return c.cancelled
+		}
+	}
+	return false
+}
+
+// readLine reads one line without limit on the reader's buffer. Of a line above
+// limit the rest is skipped.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if !long && len(line)+len(part) > limit {
+			long, line = true, nil
+		}
+		if !long {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if long && err == nil {
+			return nil, errLongLine
+		}
+		return line, err
+	}
+}
+
+// normalID makes equal ids equal strings: "1" and 1 differ (B40).
+func normalID(raw json.RawMessage) string {
+	var str string
+	if json.Unmarshal(raw, &str) == nil {
+		return "s" + str
+	}
+	return "n" + string(bytes.TrimSpace(raw))
+}
+
+func taskIDOf(params json.RawMessage) string {
+	var p struct {
+		TaskID string `json:"task_id"`
+	}
+	_ = json.Unmarshal(orEmpty(params), &p) // what is no string is no id
+	return p.TaskID
+}
+
+// withMember adds a member at the end of a JSON object, where it wins over an
+// earlier one of that name. What is no object stays as it is.
+func withMember(object json.RawMessage, name string, value int64) json.RawMessage {
+	o := bytes.TrimSpace(object)
+	if len(o) < 2 || o[0] != '{' {
+		return object
+	}
+	out := append([]byte(nil), o[:len(o)-1]...)
+	if len(bytes.TrimSpace(o[1:len(o)-1])) > 0 {
+		out = append(out, ',')
+	}
+	out = append(out, `"`+name+`":`...)
+	return append(strconv.AppendInt(out, value, 10), '}')
+}
