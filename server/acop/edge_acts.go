@@ -1,0 +1,186 @@
+package acop
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	core "signalbox/model/acop"
+)
+
+// maxTTL is the longest term that is a number of seconds at all; what is above
+// the owner's own bound but below this is clamped.
+const maxTTL = 1 << 31
+
+// parser turns an envelope into the act it asks for. id is the path's.
+type bodyParser func(e *envelope, id string) (*request, *core.Error)
+
+// actBody holds the members of all small bodies; the schema of each verb says
+// which of them it knows.
+type actBody struct {
+	WorkerAgentUID      string                   `json:"worker_agent_uid"`
+	RequestedTTLSeconds int64                    `json:"requested_ttl_seconds"`
+	TTLSeconds          int64                    `json:"ttl_seconds"`
+	ProgressStatus      string                   `json:"progress_status"`
+	ProgressSummary     string                   `json:"progress_summary"`
+	ObservedAtUTC       core.Time                `json:"observed_at_utc"`
+	ReleaseReason       string                   `json:"release_reason"`
+	CompletionEvidence  *core.CompletionEvidence `json:"completion_evidence"`
+	AcceptingAgentUID   string                   `json:"accepting_agent_uid"`
+	AcceptanceNotes     string                   `json:"acceptance_notes"`
+	Reason              string                   `json:"reason"`
+	Note                string                   `json:"note"`
+	Disposition         core.Status              `json:"disposition"`
+	Decision            core.Status              `json:"decision"`
+	SupersededBy        string                   `json:"superseded_by_work_item_id"`
+	WorkKind            core.WorkKind            `json:"work_kind"`
+	Blocker             *core.Blocker            `json:"blocker"`
+	BlockerCode         string                   `json:"blocker_code"`
+	GrantMode           *core.GrantMode          `json:"grant_mode"`
+	Rules               []core.GrantRule         `json:"rules"`
+	Frozen              *bool                    `json:"frozen"`
+}
+
+// small parses a verb with a small body about a claim, an item or an intent.
+func small(verb core.Verb, schemaName string, target func(*core.Act, string)) bodyParser {
+	return func(e *envelope, id string) (*request, *core.Error) {
+		var b actBody
+		if refused := e.check(schemaName, &b); refused != nil {
+			return nil, refused
+		}
+		r := &request{observedAt: b.ObservedAtUTC, progressStatus: b.ProgressStatus}
+		r.Act = core.Act{
+			Verb: verb, Worker: cmp.Or(b.WorkerAgentUID, b.AcceptingAgentUID), TTLSeconds: cmp.Or(b.RequestedTTLSeconds, b.TTLSeconds),
+			Reason:      cmp.Or(b.Reason, b.Note, b.ReleaseReason, b.ProgressSummary, b.AcceptanceNotes),
+			Disposition: b.Disposition, Decision: b.Decision, Blocker: b.Blocker, BlockerCode: b.BlockerCode,
+			SupersededBy: b.SupersededBy, WorkKind: b.WorkKind, Evidence: b.CompletionEvidence,
+		}
+		if verb == core.VerbSettings {
+			r.Settings = &core.SettingsChange{GrantMode: b.GrantMode, Rules: b.Rules, Frozen: b.Frozen, Reason: b.Reason}
+		}
+		target(&r.Act, id)
+		return r, nil
+	}
+}
+
+func onClaim(a *core.Act, id string)  { a.ClaimID = id }
+func onItem(a *core.Act, id string)   { a.WorkItemID = id }
+func onIntent(a *core.Act, id string) { a.IntentID = id }
+func onOwner(*core.Act, string)       {}
+
+// parseClaim takes a claim intent, flat or nested, and fills the two members
+// that may be left out before it is judged as a record (D-25).
+func parseClaim(e *envelope, _ string) (*request, *core.Error) {
+	if refused := e.unwrap("claim_intent"); refused != nil {
+		return nil, refused
+	}
+	_, hasID := e.members["claim_intent_id"]
+	_, hasTime := e.members["requested_at_utc"]
+	if !hasID {
+		e.members["claim_intent_id"] = jsontext.Value(`"-"`)
+	}
+	if !hasTime {
+		e.members["requested_at_utc"] = jsontext.Value(`"2000-01-01T00:00:00Z"`)
+	}
+	var in core.ClaimIntent
+	if refused := e.check("claim", &in); refused != nil {
+		return nil, refused
+	}
+	switch {
+	case in.RequestedTTLSeconds > maxTTL:
+		return nil, violation("requested_ttl_seconds is more than %d", maxTTL)
+	case in.WorkItemID == "", in.WorkerAgentUID == "", in.ClaimIntentID == "":
+		return nil, violation("work_item_id, worker_agent_uid and claim_intent_id must not be empty")
+	}
+	r := &request{}
+	r.Act = core.Act{Verb: core.VerbClaim, WorkItemID: in.WorkItemID, Worker: in.WorkerAgentUID, TTLSeconds: in.RequestedTTLSeconds, Scope: in.Scope}
+	if hasID {
+		r.IntentID = in.ClaimIntentID
+	}
+	if hasTime {
+		r.requestedAt = in.RequestedAtUTC
+	}
+	return r, nil
+}
+
+// parsePost takes an entry, flat or nested; only its id may be left out (D-45).
+func parsePost(e *envelope, _ string) (*request, *core.Error) {
+	if refused := e.unwrap("entry"); refused != nil {
+		return nil, refused
+	}
+	_, hasID := e.members["entry_id"]
+	if !hasID {
+		e.members["entry_id"] = jsontext.Value(`"-"`)
+	}
+	var entry core.BlackboardEntry
+	if refused := e.check("post", &entry); refused != nil {
+		return nil, refused
+	}
+	if entry.EntryID == "" || entry.AuthorAgentUID == "" || entry.WorkItemID == "" {
+		return nil, violation("entry_id, author_agent_uid and work_item_id must not be empty")
+	}
+	if !hasID {
+		entry.EntryID = ""
+	}
+	r := &request{}
+	r.Act = core.Act{Verb: core.VerbPost, WorkItemID: entry.WorkItemID, Entry: &entry}
+	return r, nil
+}
+
+// unwrap replaces the members by those of the nested record, if that is the
+// form used.
+func (e *envelope) unwrap(name string) *core.Error {
+	raw, nested := e.members[name]
+	if !nested {
+		return nil
+	}
+	if len(e.members) != 1 || raw.Kind() != '{' {
+		return violation("with %s nothing else may stand beside protocol_version, and it must be an object", name)
+	}
+	e.members = nil
+	if err := json.Unmarshal(raw, &e.members); err != nil {
+		return violation("%s is not valid", name)
+	}
+	return nil
+}
+
+// parsePut takes a whole document. A newer minor version is rewritten to ours
+// before the schema looks at it (D-26).
+func parsePut(e *envelope, _ string) (*request, *core.Error) {
+	own := jsontext.Value(`"` + core.ProtocolVersion + `"`)
+	e.members["protocol_version"] = own
+	var inner map[string]jsontext.Value
+	if raw := e.members["work_item"]; raw.Kind() == '{' && json.Unmarshal(raw, &inner) == nil {
+		if v, given := inner["protocol_version"]; given {
+			newer, refused := parseVersion(v, "work_item.protocol_version")
+			if refused != nil {
+				return nil, refused
+			}
+			e.newer = e.newer || newer
+			inner["protocol_version"] = own
+		}
+		raw, err := json.Marshal(inner, json.Deterministic(true))
+		if err != nil {
+			return nil, violation("work_item is not valid")
+		}
+		e.members["work_item"] = raw
+	}
+	doc := &core.Document{}
+	if refused := e.check("put", doc); refused != nil {
+		return nil, refused
+	}
+	if doc.WorkItem.WorkItemID == "" {
+		return nil, violation("work_item.work_item_id must not be empty")
+	}
+	r := &request{present: make(map[string]bool, len(inner))}
+	for name := range inner {
+		r.present[name] = true
+	}
+	r.Act = core.Act{Verb: core.VerbPut, WorkItemID: doc.WorkItem.WorkItemID, Document: doc}
+	return r, nil
+}
+
+// readDeadline is how long a read may wait for a revision.
+const readDeadline = 5 * time.Second

@@ -1,0 +1,48 @@
+package acop
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	core "signalbox/model/acop"
+	"signalbox/server/store"
+)
+
+// settle writes down what ended by time alone, so that everyone sees the event
+// once. It is bookkeeping: decisions do not wait for it. Of several owners or
+// readers that do it at once, only one record can win.
+func (s *service) settle(ctx context.Context) {
+	for _, it := range s.store.Due(s.clock.now()) {
+		d := s.desk(Caller{Identity: ownerActor, Role: core.RoleOrchestrator}, nil)
+		dr := d.open(it)
+		if len(dr.events) == 0 {
+			continue
+		}
+		_, err := s.store.Commit(ctx, dr.change())
+		switch {
+		case err == nil:
+			s.count.expired.Add(1)
+		case errors.Is(err, store.ErrConflict), ctx.Err() != nil:
+		default:
+			s.log.Warn("an ended lease was not written down", "work_item_id", it.ID(), "error", err)
+		}
+	}
+}
+
+// sweep settles regularly until the context ends.
+func (s *service) sweep(ctx context.Context, every time.Duration) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			s.settle(ctx)
+			if len(s.store.LiveLeases()) == 0 {
+				s.clock.reanchor()
+			}
+		}
+	}
+}

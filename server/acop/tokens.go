@@ -1,0 +1,180 @@
+package acop
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	core "signalbox/model/acop"
+)
+
+// Tokens maps bearer tokens to identities. Only the SHA-256 of a token is kept.
+// It is safe for concurrent use.
+type Tokens struct {
+	mu      sync.RWMutex
+	entries []credential
+}
+
+type credential struct {
+	hash   [sha256.Size]byte
+	caller Caller
+}
+
+// tokenEntry is one line of a tokens file.
+type tokenEntry struct {
+	Identity    string    `yaml:"identity"`
+	Role        core.Role `yaml:"role"`
+	Token       string    `yaml:"token"`
+	TokenSHA256 string    `yaml:"token_sha256"`
+}
+
+// LoadTokens reads a strict YAML list of {identity, role, token | token_sha256}.
+// Errors name file and line and never show a token.
+func LoadTokens(path string) (*Tokens, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the tokens: %w", err)
+	}
+	f, err := parser.ParseBytes(b, 0)
+	if err != nil {
+		return nil, yamlError(path, err)
+	}
+	t := &Tokens{}
+	for _, doc := range f.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		list, isList := doc.Body.(*ast.SequenceNode)
+		if !isList {
+			return nil, fmt.Errorf("%s:%d: expected a list of {identity, role, token}", path, doc.Body.GetToken().Position.Line)
+		}
+		for _, n := range list.Values {
+			if err := t.load(n); err != nil {
+				var ye yaml.Error
+				if errors.As(err, &ye) {
+					return nil, yamlError(path, err)
+				}
+				return nil, fmt.Errorf("%s:%d: %w", path, n.GetToken().Position.Line, err)
+			}
+		}
+	}
+	return t, nil
+}
+
+func (t *Tokens) load(n ast.Node) error {
+	var e tokenEntry
+	if err := yaml.NodeToValue(n, &e, yaml.Strict()); err != nil {
+		return err
+	}
+	if err := checkIdentity(e.Identity); err != nil {
+		return err
+	}
+	if !e.Role.Valid() {
+		return fmt.Errorf("the role of %q must be worker, producer, lead, orchestrator or reader", e.Identity)
+	}
+	var hash [sha256.Size]byte
+	switch {
+	case e.Token != "" && e.TokenSHA256 != "" || e.Token == "" && e.TokenSHA256 == "":
+		return fmt.Errorf("%q needs either token or token_sha256", e.Identity)
+	case e.Token != "":
+		hash = sha256.Sum256([]byte(e.Token))
+	default:
+		raw, err := hex.DecodeString(e.TokenSHA256)
+		if err != nil || len(raw) != sha256.Size {
+			return fmt.Errorf("the token_sha256 of %q is not 64 hexadecimal digits", e.Identity)
+		}
+		copy(hash[:], raw)
+	}
+	return t.add(hash, Caller{Identity: e.Identity, Role: e.Role})
+}
+
+func checkIdentity(id string) error {
+	switch {
+	case strings.TrimSpace(id) == "":
+		return errors.New("an entry without identity")
+	case id == ownerActor:
+		return fmt.Errorf("the identity %q is the owner's own", id)
+	case !utf8.ValidString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' }):
+		return errors.New("an identity with control characters")
+	}
+	return nil
+}
+
+// add keeps one credential. One identity may have several tokens of one role.
+func (t *Tokens) add(hash [sha256.Size]byte, c Caller) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.entries {
+		if e.hash == hash {
+			return fmt.Errorf("the token of %q is already used by %q", c.Identity, e.caller.Identity)
+		}
+		if e.caller.Identity == c.Identity && e.caller.Role != c.Role {
+			return fmt.Errorf("%q has two roles, %s and %s", c.Identity, e.caller.Role, c.Role)
+		}
+	}
+	t.entries = append(t.entries, credential{hash: hash, caller: c})
+	return nil
+}
+
+// Add makes a new token for an identity and returns it; it is shown only once.
+func (t *Tokens) Add(identity string, role core.Role) (string, error) {
+	if err := checkIdentity(identity); err != nil {
+		return "", err
+	}
+	if !role.Valid() {
+		return "", fmt.Errorf("%q is not a role", role)
+	}
+	raw := make([]byte, 32)
+	rand.Read(raw) // never fails
+	token := base64.RawURLEncoding.EncodeToString(raw)
+	return token, t.add(sha256.Sum256([]byte(token)), Caller{Identity: identity, Role: role})
+}
+
+// Len is the number of credentials.
+func (t *Tokens) Len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.entries)
+}
+
+// Callers lists the known identities in order.
+func (t *Tokens) Callers() []Caller {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	out := make([]Caller, 0, len(t.entries))
+	for _, e := range t.entries {
+		if !slices.Contains(out, e.caller) {
+			out = append(out, e.caller)
+		}
+	}
+	slices.SortFunc(out, func(a, b Caller) int { return strings.Compare(a.Identity, b.Identity) })
+	return out
+}
+
+// lookup compares with every credential in constant time (H-076).
+func (t *Tokens) lookup(token string) (Caller, bool) {
+	hash := sha256.Sum256([]byte(token))
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var found Caller
+	hit := 0
+	for _, e := range t.entries {
+		if subtle.ConstantTimeCompare(e.hash[:], hash[:]) == 1 {
+			found, hit = e.caller, 1
+		}
+	}
+	return found, hit == 1
+}
