@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gowebpki/jcs"
 )
@@ -180,10 +179,8 @@ func appendPythonString(b []byte, s string) []byte {
 			b = append(b, `\b`...)
 		case r == '\f':
 			b = append(b, `\f`...)
-		case r >= 0x20 && r < utf8.RuneSelf-1:
+		case r >= 0x20 && r <= 0x7e:
 			b = append(b, byte(r))
-		case r == 0x7f:
-			b = append(b, 0x7f) // Python's ensure_ascii leaves DEL alone
 		case r >= 0x10000:
 			r -= 0x10000
 			b = fmt.Appendf(b, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))

@@ -24,6 +24,7 @@ func New() *State {
 		Changed:   make(map[string]time.Time),
 		Link:      Link{State: LinkConnecting},
 	}
+	s.ix.init()
 	s.clearOwner()
 	return s
 }
@@ -33,5 +34,7 @@ func (s *State) clearOwner() {
 	s.Items = make(map[string]*acop.Item)
 	s.Closed = make(map[acop.Status]int)
 	s.Entries = nil
-	s.ix.reset()
+	skew := s.ix.skew
+	s.ix.ownerIndex = newOwnerIndex()
+	s.ix.skew = skew
 }

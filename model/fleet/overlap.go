@@ -1,0 +1,180 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+
+	"signalbox/model/acop"
+)
+
+// overlapIndex knows which live claims share paths or symbols. It compares
+// lazily: a claim that came or went is only noted by Apply and compared when
+// somebody asks.
+type overlapIndex struct {
+	scopes  map[string]liveScope
+	dirty   map[string]struct{}
+	pairs   map[[2]string]Conflict // key in the order of ids
+	partner map[string]map[string]struct{}
+	version uint64 // moves when a live scope comes, goes or changes
+}
+
+type liveScope struct {
+	claimID string
+	scope   acop.Scope
+	paths   []string
+	symbols []string
+}
+
+func newOverlapIndex() overlapIndex {
+	return overlapIndex{
+		scopes:  make(map[string]liveScope),
+		dirty:   make(map[string]struct{}),
+		pairs:   make(map[[2]string]Conflict),
+		partner: make(map[string]map[string]struct{}),
+	}
+}
+
+// update notes what item owns now; nil or nobody holding it means nothing.
+func (o *overlapIndex) update(id string, item *acop.Item) {
+	old, had := o.scopes[id]
+	live := item != nil && item.Status().Held() && item.Lease != nil &&
+		len(item.WorkItem.OwnedPaths)+len(item.WorkItem.OwnedSymbols) > 0
+	if !live && !had {
+		return
+	}
+	if live && had && old.claimID == item.Lease.Claim.ClaimID &&
+		slices.Equal(old.paths, item.WorkItem.OwnedPaths) && slices.Equal(old.symbols, item.WorkItem.OwnedSymbols) {
+		return
+	}
+	delete(o.scopes, id)
+	if live {
+		o.scopes[id] = liveScope{item.Lease.Claim.ClaimID, acop.NewScope(item), item.WorkItem.OwnedPaths, item.WorkItem.OwnedSymbols}
+	}
+	o.dirty[id] = struct{}{}
+	o.version++
+}
+
+// sync compares what changed since the last time.
+func (o *overlapIndex) sync(s *State) {
+	for id := range o.dirty {
+		for other := range o.partner[id] {
+			delete(o.pairs, pairKey(id, other))
+			delete(o.partner[other], id)
+		}
+		delete(o.partner, id)
+		mine, ok := o.scopes[id]
+		if !ok {
+			continue
+		}
+		for other, theirs := range o.scopes {
+			if other == id {
+				continue
+			}
+			paths, symbols := mine.scope.Overlaps(theirs.scope)
+			if len(paths)+len(symbols) > 0 {
+				o.add(s, id, other, paths, symbols)
+			}
+		}
+	}
+	clear(o.dirty)
+}
+
+func (o *overlapIndex) add(s *State, a, b string, paths, symbols []string) {
+	ia, ib := s.Items[a], s.Items[b]
+	ta, tb := ia.Lease.Claim.GrantedAtUTC, ib.Lease.Claim.GrantedAtUTC
+	if tb.Before(ta) || tb.Equal(ta) && b < a {
+		ia, ib, tb = ib, ia, ta
+	}
+	o.pairs[pairKey(a, b)] = Conflict{
+		ItemA: ia.ID(), ItemB: ib.ID(), WorkerA: ia.Holder(), WorkerB: ib.Holder(),
+		Paths: paths, Symbols: symbols, Since: tb.Std(),
+	}
+	for _, p := range [][2]string{{a, b}, {b, a}} {
+		if o.partner[p[0]] == nil {
+			o.partner[p[0]] = make(map[string]struct{})
+		}
+		o.partner[p[0]][p[1]] = struct{}{}
+	}
+}
+
+// with counts the live claims of others that item would meet.
+func (o *overlapIndex) with(item *acop.Item) int {
+	scope := acop.NewScope(item)
+	if scope.Empty() {
+		return 0
+	}
+	n := 0
+	for id, other := range o.scopes {
+		if id == item.ID() {
+			continue
+		}
+		if p, y := scope.Overlaps(other.scope); len(p)+len(y) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func pairKey(a, b string) [2]string {
+	if b < a {
+		a, b = b, a
+	}
+	return [2]string{a, b}
+}
+
+func (o *overlapIndex) list(s *State) []Conflict {
+	o.sync(s)
+	out := make([]Conflict, 0, len(o.pairs))
+	for _, c := range o.pairs {
+		out = append(out, c)
+	}
+	sortConflicts(out)
+	return out
+}
+
+func (o *overlapIndex) of(s *State, id string) []Conflict {
+	o.sync(s)
+	var out []Conflict
+	for other := range o.partner[id] {
+		out = append(out, o.pairs[pairKey(id, other)])
+	}
+	sortConflicts(out)
+	return out
+}
+
+func sortConflicts(cs []Conflict) {
+	slices.SortFunc(cs, func(a, b Conflict) int {
+		if c := a.Since.Compare(b.Since); c != 0 {
+			return c
+		}
+		if c := strings.Compare(a.ItemA, b.ItemA); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ItemB, b.ItemB)
+	})
+}
+
+// OverlapsWith lists the live claims of other items that share paths or symbols
+// with item, whether item itself is held or not: what a grant would collide
+// with.
+func (s *State) OverlapsWith(item *acop.Item) []acop.Overlap {
+	scope := acop.NewScope(item)
+	if scope.Empty() {
+		return nil
+	}
+	var out []acop.Overlap
+	for id, other := range s.ix.overlap.scopes {
+		if id == item.ID() {
+			continue
+		}
+		if p, y := scope.Overlaps(other.scope); len(p)+len(y) > 0 {
+			held := s.Items[id]
+			out = append(out, acop.Overlap{
+				WorkItemID: id, WorkerAgentUID: held.Holder(), ExpiresAtUTC: held.Lease.Claim.ExpiresAtUTC,
+				Paths: p, Symbols: y,
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b acop.Overlap) int { return strings.Compare(a.WorkItemID, b.WorkItemID) })
+	return out
+}
