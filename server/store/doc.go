@@ -4,4 +4,34 @@
 // The position of a record in the log is the revision. A write names the
 // revision its decision was based on; the log refuses it when somebody else was
 // first, and that check is the mutual exclusion of the whole owner.
+//
+//	Commit -> message -> stream -> follower -> projection -> hub -> Subscription
+//	 (seal, expected        (fsync)             (reads)     (ring)   (Next)
+//	  last revision)
+//
+// The package knows records and their conditions. It does not know which change
+// is allowed, who may ask for it, HTTP, or what a lease means.
+//
+// # Integrity
+//
+// Every message carries a checksum over all of it and the revision and checksum
+// of an earlier one ([link]). Nothing is ever removed. So at start the log must
+// be one unbroken run of revisions with fitting checksums that reaches the
+// revision noted beside it; otherwise [Open] returns a [DamageError] and serves
+// nothing. An act of several records that was cut short by the death of the
+// process was never acknowledged; it is left out for good.
+//
+// # Concurrency
+//
+// All methods of [Store] may be called from any goroutine. Commit, CommitAll,
+// WaitRevision, History, Subscribe and Next may block; the other reads hold a
+// read lock for as long as they look. One goroutine, the engine connection's
+// callback, changes the projection. It waits for no reader: subscribers read
+// from a ring of the newest acts, and who falls out of it is told so.
+//
+// # Testing
+//
+// The engine starts in milliseconds, so tests open a real log in a temporary
+// folder. Damage is tested by damaging files, the loss of the process by kill
+// -9 of a child that runs this package's test binary.
 package store

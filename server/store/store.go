@@ -3,99 +3,200 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
 	"time"
 
-	"signalbox/model/acop"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
+const (
+	defaultEventBuffer = 4096
+	noteEvery          = time.Second
+)
+
+// ErrClosed means that the log, or a subscription to it, was closed.
+var ErrClosed = errors.New("the log is closed")
+
 // Store is the log with its projection. All methods may be called from any
-// goroutine. Whatever they return is shared and immutable.
-type Store struct{}
+// goroutine. Whatever they return is shared and must not be changed.
+type Store struct {
+	dir    string
+	log    *slog.Logger
+	now    func() time.Time
+	lock   *os.File
+	note   *note
+	eng    *engine
+	stream jetstream.Stream
+	lost   *losses
+	first  uint64 // first revision that this log can hold
 
-var errClosed = errors.New("the log is closed")
+	mu sync.RWMutex // guards p
+	p  *projection
 
-// Open takes the folder, starts the engine, checks the log and loads it.
-func Open(ctx context.Context, o Options) (*Store, error) { return nil, errClosed }
+	hub   *hub
+	waits waiters
+	sent  sent
 
-// Close ends all subscriptions and gives the folder free.
-func (s *Store) Close() error { return nil }
+	follow   jetstream.ConsumeContext
+	incoming assembler // used by the follower alone
 
-// Commit writes one record if nobody changed its target since c.Expected, and
-// returns its revision once the projection shows it. [ErrConflict] means that
-// somebody was first.
-func (s *Store) Commit(ctx context.Context, c Change) (revision uint64, err error) {
-	return 0, errClosed
+	failOnce  sync.Once
+	failed    chan struct{} // closed when the projection can no longer follow
+	failure   error         // set before failed is closed
+	closeOnce sync.Once
+	closeErr  error
+	done      chan struct{}
+	wg        sync.WaitGroup
 }
 
-// CommitAll writes several records as one act: all of them or none. It returns
-// the act's revision, which is that of its last record.
-func (s *Store) CommitAll(ctx context.Context, cs []Change) (revision uint64, err error) {
-	return 0, errClosed
+// Open takes the folder for this process, starts the engine, checks the whole
+// log, loads it and follows it. *[ErrInUse] names the process that has the
+// folder open; *[DamageError] says what is missing and what can be done. ctx
+// bounds the opening alone.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	if o.Dir == "" {
+		return nil, errors.New("open the log: no folder given")
+	}
+	s := &Store{
+		dir: o.Dir, log: o.Log, now: o.Now,
+		p: newProjection(), failed: make(chan struct{}), done: make(chan struct{}),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if o.EventBuffer <= 0 {
+		o.EventBuffer = defaultEventBuffer
+	}
+	if err := s.open(ctx, o); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	return s, nil
 }
 
-// Revision is the last revision that the projection shows.
-func (s *Store) Revision() uint64 { return 0 }
-
-// WaitRevision waits until the projection shows revision n.
-func (s *Store) WaitRevision(ctx context.Context, n uint64) error { return errClosed }
-
-// Item returns the item with this id.
-func (s *Store) Item(id string) (*acop.Item, bool) { return nil, false }
-
-// Claim returns a claim, live or ended.
-func (s *Store) Claim(claimID string) (acop.Claim, bool) { return acop.Claim{}, false }
-
-// ItemOfIntent names the item that a claim intent was made for.
-func (s *Store) ItemOfIntent(intentID string) (workItemID string, ok bool) { return "", false }
-
-// Entry returns the blackboard entry with this id.
-func (s *Store) Entry(entryID string) (acop.Posted, bool) { return acop.Posted{}, false }
-
-// Entries returns blackboard entries, ascending by revision.
-func (s *Store) Entries(q EntryQuery) []acop.Posted { return nil }
-
-// Items answers an item query with one page, the cursor of the next one ("" at
-// the end) and the revision the answer is true at.
-func (s *Store) Items(q ItemQuery) (rows []*acop.Item, next string, revision uint64, err error) {
-	return nil, "", 0, errClosed
+func (s *Store) open(ctx context.Context, o Options) error {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return fmt.Errorf("create the folder of the log: %w", err)
+	}
+	var err error
+	if s.lock, err = lockDir(o.Dir); err != nil {
+		return err
+	}
+	if s.lost, err = readLosses(o.Dir); err != nil {
+		return err
+	}
+	if s.eng, err = startEngine(o.Dir, s.log); err != nil {
+		return err
+	}
+	found, err := s.verify(ctx, o.AcceptLoss)
+	if err != nil {
+		return err
+	}
+	if err := s.load(ctx, found); err != nil {
+		return err
+	}
+	s.hub = newHub(o.EventBuffer, s.p.head.rev)
+	if err := s.startFollowing(ctx); err != nil {
+		return err
+	}
+	s.wg.Go(s.syncNote)
+	if found.refill > 0 {
+		return s.refill(ctx, found.refill)
+	}
+	return nil
 }
 
-// Dependents lists ids of items with an open dependency blocker on this item.
-func (s *Store) Dependents(workItemID string) []string { return nil }
-
-// LiveLeases lists the items that somebody holds.
-func (s *Store) LiveLeases() []*acop.Item { return nil }
-
-// Due lists items with a lease or a waiting intent that ran out at or before now.
-func (s *Store) Due(now time.Time) []*acop.Item { return nil }
-
-// Settings returns the owner's settings; the zero value when none were written.
-func (s *Store) Settings() acop.Settings { return acop.Settings{} }
-
-// Idempotent returns the remembered answer to a request and its revision.
-func (s *Store) Idempotent(scope string) (rec Idempotency, revision uint64, ok bool) {
-	return Idempotency{}, 0, false
+// syncNote brings the note to the disk each second until the store is closed.
+func (s *Store) syncNote() {
+	t := time.NewTicker(noteEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			if err := s.note.sync(); err != nil {
+				s.log.Warn("note of the last revision not synced", "error", err)
+			}
+		case <-s.done:
+			return
+		}
+	}
 }
 
-// Snapshot returns all non-terminal state. Identity and Role are the caller's.
-func (s *Store) Snapshot(now time.Time) *acop.Snapshot { return nil }
-
-// History reads everything that happened to an item from the log.
-func (s *Store) History(ctx context.Context, workItemID string) (events []acop.Event, claims []acop.Claim, err error) {
-	return nil, nil, errClosed
+// Close ends all subscriptions, stops the engine and gives the folder free. It
+// may be called more than once.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		close(s.done)
+		s.wg.Wait()
+		s.closeErr = s.release()
+	})
+	return s.closeErr
 }
 
-// Subscription hands out the acts of the log in order.
-type Subscription struct{}
-
-// Subscribe starts after a revision: history first, then live.
-func (s *Store) Subscribe(ctx context.Context, after uint64, filter EventFilter) (*Subscription, error) {
-	return nil, errClosed
+// release undoes open as far as it came.
+func (s *Store) release() error {
+	if s.follow != nil {
+		s.follow.Stop()
+		<-s.follow.Closed()
+	}
+	if s.eng != nil {
+		s.eng.stop()
+	}
+	err := s.note.close()
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
 }
 
-// Next returns the events of the next act, all of them together. It waits until
-// there is one. A reader that fell behind gets *[ErrLost].
-func (sub *Subscription) Next(ctx context.Context) ([]acop.Event, error) { return nil, errClosed }
+// fail marks the projection as stuck: reads stay true as of the last revision,
+// writes are refused.
+func (s *Store) fail(err error) {
+	s.failOnce.Do(func() {
+		s.log.Error("the owner can no longer follow its log; restart it to check the log", "error", err)
+		s.failure = err
+		close(s.failed)
+	})
+}
 
-// Close ends the subscription.
-func (sub *Subscription) Close() {}
+// usable returns why the log cannot be used, or nil.
+func (s *Store) usable(ctx context.Context) error {
+	select {
+	case <-s.done:
+		return ErrClosed
+	case <-s.failed:
+		return fmt.Errorf("%w: %w", ErrUnavailable, s.failure)
+	default:
+		return ctx.Err()
+	}
+}
+
+// Stats are numbers for an operator.
+type Stats struct {
+	Revision    uint64
+	Items       int
+	Entries     int
+	Claims      int // live ones
+	Subscribers int
+	Messages    uint64
+	Bytes       uint64 // on disk
+}
+
+// Stats asks the engine how large the log is.
+func (s *Store) Stats(ctx context.Context) (Stats, error) {
+	info, err := s.stream.Info(ctx)
+	if err != nil {
+		return Stats{}, fmt.Errorf("ask for the size of the log: %w", err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return Stats{
+		Revision: s.p.head.rev, Items: len(s.p.items), Entries: len(s.p.entries), Claims: len(s.p.live),
+		Subscribers: s.hub.subscribers(), Messages: info.State.Msgs, Bytes: info.State.Bytes,
+	}, nil
+}

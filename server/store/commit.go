@@ -1,0 +1,223 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/jetstreamext"
+
+	"signalbox/model/acop"
+)
+
+// maxBatch is the engine's limit of records in one act.
+const maxBatch = 1000
+
+// Commit writes one record if nobody changed its target since c.Expected, and
+// returns its revision once the projection shows it (read your writes). It does
+// not give up with ctx once the write is under way, because what was written
+// cannot be taken back; it takes at most some seconds.
+//
+// [ErrConflict] means that somebody was first; [ErrUnavailable] that the log
+// takes no write, or that it is not known whether it took this one. Any other
+// error is a record that must not be written, and a mistake of the caller.
+func (s *Store) Commit(ctx context.Context, c Change) (revision uint64, err error) {
+	return s.CommitAll(ctx, []Change{c})
+}
+
+// CommitAll writes several records as one act: all of them or none. It returns
+// the act's revision, which is that of its last record; each object gets the
+// revision of its own record. No two records may have the same target. Errors
+// are those of [Store.Commit].
+func (s *Store) CommitAll(ctx context.Context, cs []Change) (revision uint64, err error) {
+	if err := s.usable(ctx); err != nil {
+		return 0, err
+	}
+	msgs, err := s.prepare(cs)
+	defer s.sent.drop(msgs)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*engineWait)
+	defer cancel()
+	if len(msgs) == 1 {
+		revision, err = s.publish(ctx, msgs[0])
+	} else {
+		revision, err = s.publishBatch(ctx, msgs)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := s.WaitRevision(ctx, revision); err != nil {
+		return 0, fmt.Errorf("%w: written at revision %d, but not yet to be seen: %w", ErrUnavailable, revision, err)
+	}
+	return revision, nil
+}
+
+func (s *Store) publish(ctx context.Context, m *nats.Msg) (uint64, error) {
+	ack, err := s.eng.js.PublishMsg(ctx, m)
+	if err != nil {
+		return 0, writeError(err)
+	}
+	return ack.Sequence, nil
+}
+
+// publishBatch writes an atomic batch. The engine takes 50 at a time; the 51st
+// is asked again a moment later.
+func (s *Store) publishBatch(ctx context.Context, msgs []*nats.Msg) (uint64, error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		ack, err := jetstreamext.PublishMsgBatch(ctx, s.eng.js, msgs)
+		if err == nil {
+			return ack.Sequence, nil
+		}
+		if !isTooManyBatches(err) {
+			return 0, writeError(err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return 0, writeError(err)
+		}
+	}
+}
+
+// prepare checks the records and makes their messages. With an error it returns
+// those it had made.
+func (s *Store) prepare(cs []Change) ([]*nats.Msg, error) {
+	if len(cs) == 0 || len(cs) > maxBatch {
+		return nil, fmt.Errorf("an act has 1 to %d records, not %d", maxBatch, len(cs))
+	}
+	all := 0
+	subjects := make([]string, len(cs))
+	for i := range cs {
+		all += len(cs[i].Record.Events)
+		subjects[i] = subjectOf(&cs[i].Record)
+		if slices.Contains(subjects[:i], subjects[i]) {
+			return nil, fmt.Errorf("two records of one act have the same target %q", cs[i].Record.ID)
+		}
+	}
+	if all == 0 {
+		return nil, errors.New("an act must tell at least one event: nothing changes without a trace")
+	}
+	var msgs []*nats.Msg
+	off := 0
+	for i := range cs {
+		p := part{i: i + 1, n: len(cs), off: off, all: all}
+		if len(cs) == 1 {
+			p = part{}
+		}
+		off += len(cs[i].Record.Events)
+		m, err := s.message(&cs[i], subjects[i], p)
+		if err != nil {
+			return msgs, err
+		}
+		msgs = append(msgs, m)
+	}
+	return msgs, nil
+}
+
+// message makes the sealed message of a change with its condition.
+func (s *Store) message(c *Change, subj string, p part) (*nats.Msg, error) {
+	r := c.Record // a copy: what the caller holds stays as it is
+	if r.ProtocolVersion == "" {
+		r.ProtocolVersion = acop.ProtocolVersion
+	}
+	if r.AtUTC.IsZero() {
+		r.AtUTC = acop.NewTime(s.now())
+	}
+	if r.Events == nil {
+		r.Events = []acop.Event{}
+	}
+	if err := validate(&r, c.Expected); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	head, old, real := s.p.head, s.p.items[r.ID], s.p.heads[subj]
+	s.mu.RUnlock()
+	if r.Kind == KindItem {
+		if old != nil && old.Revision > c.Expected {
+			return nil, ErrConflict // known without asking the engine
+		}
+		if err := keepsClaim(&r, old); err != nil {
+			return nil, err
+		}
+	}
+	payload, err := json.Marshal(&r)
+	if err != nil {
+		return nil, fmt.Errorf("encode the record of %q: %w", r.ID, err)
+	}
+	// What cannot be read back would stop the owner for ever.
+	back := new(Record)
+	if err := json.Unmarshal(payload, back); err != nil {
+		return nil, fmt.Errorf("the record of %q cannot be read back: %w", r.ID, err)
+	}
+	m, err := newMessage(subj, payload, head, p, indexOf(&r, old))
+	if err != nil {
+		return nil, err
+	}
+	s.sent.keep(m, back)
+	if r.Kind != KindAudit { // refusals pile up; they have no state to race for
+		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(max(c.Expected, real)))
+	}
+	return m, nil
+}
+
+// validate refuses records that would make the log contradict itself.
+func validate(r *Record, expected uint64) error {
+	ok := false
+	switch r.Kind {
+	case KindItem:
+		ok = r.Item != nil && r.Item.WorkItem.WorkItemID == r.ID && r.Entry == nil && r.Settings == nil
+	case KindEntry:
+		// Expected 0 makes the blackboard append-only by construction (C-035).
+		ok = r.Entry != nil && r.Entry.EntryID == r.ID && expected == 0 && r.Item == nil && r.Settings == nil
+	case KindSettings:
+		ok = r.Settings != nil && r.Item == nil && r.Entry == nil
+	case KindAudit:
+		ok = r.Item == nil && r.Entry == nil && r.Settings == nil && r.Ended == nil
+	}
+	if !ok {
+		return fmt.Errorf("a record of kind %q for %q does not hold what its kind demands", r.Kind, r.ID)
+	}
+	return nil
+}
+
+// keepsClaim makes sure that no claim vanishes: when a record takes a lease
+// away, it says how the claim ended.
+func keepsClaim(r *Record, old *acop.Item) error {
+	if old == nil || old.Lease == nil {
+		return nil
+	}
+	id := old.Lease.Claim.ClaimID
+	if r.Item.Lease != nil && r.Item.Lease.Claim.ClaimID == id {
+		return nil
+	}
+	if r.Ended != nil && r.Ended.ClaimID == id {
+		return nil
+	}
+	return fmt.Errorf("the record of %q takes claim %q away without telling how it ended", r.ID, id)
+}
+
+// indexOf collects what must be found later without decoding the record.
+func indexOf(r *Record, old *acop.Item) index {
+	x := index{Ended: r.Ended}
+	if r.Idem != nil {
+		x.IdemAt = r.AtUTC.Std().UnixMilli()
+	}
+	if r.Item == nil {
+		return x
+	}
+	for _, n := range r.Item.Intents {
+		id := n.ClaimIntent.ClaimIntentID
+		known := old != nil && slices.ContainsFunc(old.Intents, func(o acop.Intent) bool { return o.ClaimIntent.ClaimIntentID == id })
+		if !known {
+			x.Intents, x.Item = append(x.Intents, id), r.ID
+		}
+	}
+	return x
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"signalbox/model/acop"
+)
+
+// Revision is the last revision that the projection shows.
+func (s *Store) Revision() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.p.head.rev
+}
+
+// Item returns the item with this id as of its last revision.
+func (s *Store) Item(id string) (*acop.Item, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	it, ok := s.p.items[id]
+	return it, ok
+}
+
+// Claim returns a claim as it was last recorded, live or ended, also after a
+// restart. Whether a live one has run out meanwhile is for the caller to judge.
+func (s *Store) Claim(claimID string) (acop.Claim, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if id, ok := s.p.live[claimID]; ok {
+		return s.p.items[id].Lease.Claim, true
+	}
+	c, ok := s.p.ended[claimID]
+	return c, ok
+}
+
+// ItemOfIntent names the item that a claim intent was made for, also long after
+// it was decided.
+func (s *Store) ItemOfIntent(intentID string) (workItemID string, ok bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	workItemID, ok = s.p.intents[intentID]
+	return workItemID, ok
+}
+
+// Entry returns the blackboard entry with this id.
+func (s *Store) Entry(entryID string) (acop.Posted, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	at, ok := s.p.entryAt[entryID]
+	if !ok {
+		return acop.Posted{}, false
+	}
+	return s.p.entries[at], true
+}
+
+// Entries returns blackboard entries, ascending by revision (C-040).
+func (s *Store) Entries(q EntryQuery) []acop.Posted {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	n, at := len(s.p.entries), func(i int) int { return i }
+	if q.WorkItemID != "" {
+		of := s.p.entriesOf[q.WorkItemID]
+		n, at = len(of), func(i int) int { return of[i] }
+	}
+	var out []acop.Posted
+	from := sort.Search(n, func(i int) bool { return s.p.entries[at(i)].Revision > q.After })
+	for i := from; i < n; i++ {
+		e := s.p.entries[at(i)]
+		if (q.Kind != "" && e.Entry.EntryKind != q.Kind) || (q.Author != "" && e.Entry.AuthorAgentUID != q.Author) {
+			continue
+		}
+		if out = append(out, e); len(out) == q.Limit {
+			break
+		}
+	}
+	return out
+}
+
+// Dependents lists the ids of the items that have an open dependency blocker
+// on this item, sorted.
+func (s *Store) Dependents(workItemID string) []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.p.waits[workItemID]))
+}
+
+// LiveLeases lists the items that somebody holds, those that end first in front.
+func (s *Store) LiveLeases() []*acop.Item {
+	return s.pick(func(it *acop.Item) bool { return it.Lease != nil }, leaseEnd)
+}
+
+// Due lists the items whose lease, or one of whose waiting intents, ran out at
+// or before now, the longest overdue in front (H-081).
+func (s *Store) Due(now time.Time) []*acop.Item {
+	return s.pick(func(it *acop.Item) bool {
+		end := nextEnd(it)
+		return !end.IsZero() && !now.Before(end)
+	}, nextEnd)
+}
+
+// pick selects among the items with a lease or a waiting intent.
+func (s *Store) pick(want func(*acop.Item) bool, key func(*acop.Item) time.Time) []*acop.Item {
+	s.mu.RLock()
+	var out []*acop.Item
+	for _, it := range s.p.watched {
+		if want(it) {
+			out = append(out, it)
+		}
+	}
+	s.mu.RUnlock()
+	slices.SortFunc(out, func(a, b *acop.Item) int {
+		if c := key(a).Compare(key(b)); c != 0 {
+			return c
+		}
+		return byID(a, b)
+	})
+	return out
+}
+
+func leaseEnd(it *acop.Item) time.Time { return it.Lease.Claim.ExpiresAtUTC.Std() }
+
+// nextEnd is when the first of the item's clocks runs out; zero without one.
+func nextEnd(it *acop.Item) time.Time {
+	var end time.Time
+	if it.Lease != nil {
+		end = leaseEnd(it)
+	}
+	for _, n := range it.Intents {
+		at := n.ExpiresUTC.Std()
+		if n.State == acop.IntentWaiting && !at.IsZero() && (end.IsZero() || at.Before(end)) {
+			end = at
+		}
+	}
+	return end
+}
+
+// Settings returns the owner's settings; the zero value, with revision 0, when
+// none were ever written.
+func (s *Store) Settings() acop.Settings {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.p.settings
+}
+
+// Idempotent returns the remembered answer to a request and the revision that
+// belongs to it. Answers are kept for at least 24 h, also over a restart (H-014).
+func (s *Store) Idempotent(scope string) (rec Idempotency, revision uint64, ok bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	a, ok := s.p.answers.byScope[scope]
+	return a.rec, a.rev, ok
+}
+
+// Snapshot returns all non-terminal items by id, their entries and the
+// settings at one revision, and counts the terminal ones. Identity and Role are
+// the caller's to fill in.
+func (s *Store) Snapshot(now time.Time) *acop.Snapshot {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	snap := &acop.Snapshot{
+		ProtocolVersion: acop.ProtocolVersion,
+		Revision:        s.p.head.rev,
+		AtUTC:           acop.NewTime(now),
+		Items:           []*acop.Item{},
+		Entries:         []acop.Posted{},
+		Settings:        s.p.settings,
+		Closed:          map[acop.Status]int{},
+	}
+	for status, lists := range s.p.byStatus {
+		if n := lists[OrderLatest].n; terminal(status) && n > 0 {
+			snap.Closed[status] = n
+		}
+	}
+	for id, it := range s.p.items {
+		if terminal(it.WorkItem.Status) {
+			continue
+		}
+		snap.Items = append(snap.Items, it)
+		for _, at := range s.p.entriesOf[id] {
+			snap.Entries = append(snap.Entries, s.p.entries[at])
+		}
+	}
+	slices.SortFunc(snap.Items, byID)
+	slices.SortFunc(snap.Entries, func(a, b acop.Posted) int {
+		switch {
+		case a.Revision < b.Revision:
+			return -1
+		case a.Revision > b.Revision:
+			return 1
+		}
+		return strings.Compare(a.Entry.EntryID, b.Entry.EntryID)
+	})
+	return snap
+}

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"signalbox/model/acop"
+)
+
+// Headers of a message. They are covered by the seal.
+const (
+	headerSum   = "Sb-Sum"   // hex SHA-256 over everything below, the subject and the payload
+	headerLink  = "Sb-Link"  // "<revision> <sum>" of the newest record the writer had seen
+	headerPart  = "Sb-Part"  // place in an act of several records; absent: the record is the act
+	headerIndex = "Sb-Index" // what a start must know without reading the payload
+)
+
+// sum is the checksum of a message.
+type sum [sha256.Size]byte
+
+func (s sum) String() string { return hex.EncodeToString(s[:]) }
+
+// link ties a message to an earlier one. It names the newest record that the
+// writer had applied, which is the one before it unless other writes were under
+// way at the same moment or the record is one of several of an act. So every
+// link points backwards, and a block from elsewhere, or one that was rewritten,
+// does not fit to the links that lead into it.
+type link struct {
+	rev uint64 // 0: the log was empty
+	sum sum
+}
+
+// part is the place of a record in an act of several.
+type part struct {
+	i, n     int // this is record i of n, counted from 1
+	off, all int // its first event is number off of all the act's events
+}
+
+// index holds what must be found again after a restart although the record is
+// not the last one of its subject: reading these few bytes saves decoding the
+// whole log.
+type index struct {
+	Ended   *acop.Claim `json:"e,omitempty"` // the claim this record ended
+	Intents []string    `json:"i,omitempty"` // claim intents seen first here
+	Item    string      `json:"w,omitempty"` // the item that Intents belong to
+	IdemAt  int64       `json:"k,omitempty"` // Unix milliseconds; the record holds an Idempotency
+}
+
+func (x index) empty() bool { return x.Ended == nil && len(x.Intents) == 0 && x.IdemAt == 0 }
+
+// seal is the decoded and checked header of a message.
+type seal struct {
+	sum   sum
+	link  link
+	part  part // n == 0: the record is the whole act
+	index index
+}
+
+var errSeal = errors.New("checksum does not fit")
+
+// newMessage makes the sealed message of one record.
+func newMessage(subj string, payload []byte, l link, p part, x index) (*nats.Msg, error) {
+	m := nats.NewMsg(subj)
+	m.Data = payload
+	m.Header.Set(headerLink, strconv.FormatUint(l.rev, 10)+" "+l.sum.String())
+	if p.n > 0 {
+		m.Header.Set(headerPart, fmt.Sprintf("%d %d %d %d", p.i, p.n, p.off, p.all))
+	}
+	if !x.empty() {
+		b, err := json.Marshal(x)
+		if err != nil {
+			return nil, fmt.Errorf("encode record index: %w", err)
+		}
+		// Ids may hold any character; a header may not.
+		m.Header.Set(headerIndex, base64.RawURLEncoding.EncodeToString(b))
+	}
+	m.Header.Set(headerSum, sumOf(subj, m.Header, payload).String())
+	return m, nil
+}
+
+// sumOf hashes everything that must not change, each part with its length, so
+// that no byte can move from one part into the next.
+func sumOf(subj string, h nats.Header, payload []byte) sum {
+	d := sha256.New()
+	var n [8]byte
+	for _, s := range []string{"signalbox 1", subj, h.Get(headerLink), h.Get(headerPart), h.Get(headerIndex)} {
+		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
+		d.Write(n[:])
+		d.Write([]byte(s))
+	}
+	d.Write(payload)
+	var out sum
+	d.Sum(out[:0])
+	return out
+}
+
+// openSeal checks a message against its seal and decodes the headers.
+func openSeal(subj string, h nats.Header, payload []byte) (seal, error) {
+	var s seal
+	if !s.sum.parse(h.Get(headerSum)) || s.sum != sumOf(subj, h, payload) {
+		return seal{}, errSeal
+	}
+	// From here on the headers are what this program wrote; anything that does
+	// not parse was written by another version.
+	rev, hash, _ := strings.Cut(h.Get(headerLink), " ")
+	n, err := strconv.ParseUint(rev, 10, 64)
+	if err != nil || !s.link.sum.parse(hash) {
+		return seal{}, fmt.Errorf("unknown form of link %q", h.Get(headerLink))
+	}
+	s.link.rev = n
+	if p := h.Get(headerPart); p != "" {
+		if _, err := fmt.Sscanf(p, "%d %d %d %d", &s.part.i, &s.part.n, &s.part.off, &s.part.all); err != nil {
+			return seal{}, fmt.Errorf("unknown form of part %q", p)
+		}
+	}
+	if x := h.Get(headerIndex); x != "" {
+		b, err := base64.RawURLEncoding.DecodeString(x)
+		if err != nil {
+			return seal{}, fmt.Errorf("unknown form of index: %w", err)
+		}
+		if err := json.Unmarshal(b, &s.index); err != nil {
+			return seal{}, fmt.Errorf("unknown form of index: %w", err)
+		}
+	}
+	return s, nil
+}
+
+func (s *sum) parse(text string) bool {
+	if len(text) != hex.EncodedLen(len(s)) {
+		return false
+	}
+	_, err := hex.Decode(s[:], []byte(text))
+	return err == nil
+}
