@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"time"
 
 	"signalbox/model/acmp"
@@ -121,8 +122,13 @@ func (o *Options) validate() error {
 		return errors.New("no capability to serve: name at least one")
 	}
 	seen := map[string]bool{}
+	o.Capabilities = slices.Clone(o.Capabilities)
 	for i := range o.Capabilities {
 		c := &o.Capabilities[i]
+		if c.Command != nil { // the caller's own stays as it is
+			cmd := *c.Command
+			c.Command = &cmd
+		}
 		if err := c.validate(); err != nil {
 			return err
 		}

@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"signalbox/server/acmp"
+	"signalbox/server/acop"
+)
+
+// How long `provide` takes to end, in all at most 10 s: tasks may finish for
+// provideFinish, commands stop within their own grace, answers get their way out.
+const (
+	provideFinish = 6500 * time.Millisecond
+	provideFlush  = 500 * time.Millisecond
+)
+
+// mcpPath is where the MCP endpoint of a provider stands.
+const mcpPath = "/mcp"
+
+// provideFlags are the flags of `signalbox provide`.
+type provideFlags struct {
+	listen     string
+	stdio      bool
+	tokens     string
+	descriptor bool
+}
+
+func newProvideCommand(g *globals) *cobra.Command {
+	f := &provideFlags{}
+	cmd := &cobra.Command{
+		Use:   "provide --config FILE",
+		Short: "Serve commands as capabilities over ACMP",
+		Long: "Serve the commands of a YAML file as capabilities, over HTTP or, with --stdio, to\n" +
+			"the program that started this one. Prints one JSON line when ready.",
+		Example: "  signalbox provide --config capabilities.yaml\n  signalbox provide --config capabilities.yaml --stdio",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return g.provide(cmd.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address to serve HTTP on; port 0 picks one")
+	fl.BoolVar(&f.stdio, "stdio", false, "serve on standard input and output instead of HTTP")
+	fl.StringVar(&f.tokens, "tokens", "", "YAML file with the tokens that callers must show")
+	fl.BoolVar(&f.descriptor, "print-descriptor", false, "print endpoint and capability declaration as JSON, and stop")
+	cmd.AddCommand(&cobra.Command{
+		Use: "watchdog", Hidden: true, Args: cobra.NoArgs,
+		Short: "End commands whose provider was killed (started by provide itself)",
+		Run: func(*cobra.Command, []string) {
+			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+			acmp.Watchdog(g.sys.Stdin)
+		},
+	})
+	return cmd
+}
+
+// provide is `signalbox provide`.
+func (g *globals) provide(ctx context.Context, f *provideFlags) error {
+	if g.config == "" {
+		return failf(exitUsage, "provide needs --config FILE, which names the capabilities to serve")
+	}
+	conf, err := acmp.LoadConfig(g.config)
+	if err != nil {
+		return failf(exitUsage, "%w", err)
+	}
+	log, closeLog, err := g.provideLog()
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	opts := acmp.Options{
+		ProviderID:        conf.ProviderID,
+		HeartbeatInterval: conf.HeartbeatInterval,
+		Grace:             conf.Grace,
+		Capabilities:      conf.Capabilities,
+		Watchdog:          watchdogArgv(),
+		Log:               log,
+	}
+	if f.tokens != "" {
+		tokens, err := acop.LoadTokens(f.tokens)
+		if err != nil {
+			return failf(exitUsage, "%w", err)
+		}
+		opts.Authenticate = tokens.Principal
+	}
+	p, err := acmp.New(opts)
+	if err != nil {
+		return failf(exitUsage, "%s: %w", g.config, err)
+	}
+	if f.descriptor {
+		defer p.Close(context.WithoutCancel(ctx))
+		return g.printDescriptor(p, f)
+	}
+	for _, c := range conf.Capabilities {
+		if _, err := exec.LookPath(c.Command.Argv[0]); err != nil && !strings.Contains(c.Command.Argv[0], "/") {
+			log.Warn("a command is not installed here; its tasks will fail", "capability", c.Info.Name, "command", c.Command.Argv[0])
+		}
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	// A reader that goes away must be an error to us, not the end of us.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
+	if f.stdio {
+		return g.provideStdio(ctx, p, opts)
+	}
+	return g.provideHTTP(ctx, p, f, log)
+}
+
+// provideLog is where provide tells what happens: standard error, or --log-file.
+func (g *globals) provideLog() (*slog.Logger, func(), error) {
+	if g.logFile == "" {
+		return slog.New(slog.NewTextHandler(g.sys.Stderr, nil)), func() {}, nil
+	}
+	file, err := os.OpenFile(g.logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, nil, failf(exitUsage, "the log cannot be written: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(file, nil)), func() { file.Close() }, nil
+}
+
+// watchdogArgv starts this program as the watchdog of its commands.
+func watchdogArgv() []string {
+	self, err := os.Executable()
+	if err != nil || strings.HasSuffix(self, ".test") { // a test would run itself again
+		return nil
+	}
+	return []string{self, "provide", "watchdog"}
+}
+
+func (g *globals) printDescriptor(p *acmp.Provider, f *provideFlags) error {
+	endpoint := "stdio"
+	if !f.stdio {
+		endpoint = "http://" + f.listen + mcpPath
+		if strings.HasSuffix(f.listen, ":0") {
+			endpoint = "" // known only once it listens
+		}
+	}
+	enc := json.NewEncoder(g.sys.Stdout)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(p.Describe(endpoint)); err != nil {
+		return failf(exitFailed, "print the descriptor: %w", err)
+	}
+	return nil
+}
+
+func (g *globals) provideStdio(ctx context.Context, p *acmp.Provider, opts acmp.Options) error {
+	if opts.Authenticate != nil {
+		token := g.sys.Env("ACMP_BEARER_TOKEN")
+		if _, ok := opts.Authenticate(token); token == "" || !ok { // D-20
+			return failf(exitUsage, "--tokens is given, and ACMP_BEARER_TOKEN does not hold one of its tokens; start this program with a valid one")
+		}
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- p.ServeStdio(serving, g.sys.Stdin, g.sys.Stdout) }()
+	var err error
+	select {
+	case err = <-ended: // the caller has gone: nobody waits for what still runs
+		gone, cancel := context.WithCancel(serving)
+		cancel()
+		err = errors.Join(err, p.Close(gone))
+	case <-ctx.Done():
+		finish, cancel := context.WithTimeout(serving, provideFinish)
+		defer cancel()
+		err = p.Close(finish)
+		stop()
+		<-ended
+	}
+	if err != nil {
+		return failf(exitFailed, "%w", err)
+	}
+	return nil
+}
+
+func (g *globals) provideHTTP(ctx context.Context, p *acmp.Provider, f *provideFlags, log *slog.Logger) error {
+	after := context.WithoutCancel(ctx)
+	if f.tokens == "" && !loopbackAddress(f.listen) {
+		defer p.Close(after)
+		return failf(exitUsage, "%s can be reached from other machines, and no --tokens are given; listen on 127.0.0.1 or name tokens", f.listen)
+	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		defer p.Close(after)
+		return failf(exitUsage, "cannot listen on %s: %w", f.listen, err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(mcpPath, p.Handler())
+	srv := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	if err := g.printReady(map[string]any{"event": "ready", "url": "http://" + l.Addr().String() + mcpPath}); err != nil {
+		_ = srv.Close()
+		return errors.Join(err, p.Close(after))
+	}
+	log.Info("providing", "url", "http://"+l.Addr().String()+mcpPath, "capabilities", len(p.Settings().Features.Capabilities))
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		err = nil
+	}
+	// Answers, cancels and input still pass while what runs is finished.
+	finish, cancel := context.WithTimeout(after, provideFinish)
+	defer cancel()
+	err = errors.Join(err, p.Close(finish))
+	flush, cancelFlush := context.WithTimeout(after, provideFlush)
+	defer cancelFlush()
+	if srv.Shutdown(flush) != nil {
+		_ = srv.Close()
+	}
+	if err != nil {
+		return failf(exitFailed, "%w", err)
+	}
+	return nil
+}
+
+// printReady prints the one line that tells scripts where this program answers.
+func (g *globals) printReady(line map[string]any) error {
+	if err := json.NewEncoder(g.sys.Stdout).Encode(line); err != nil {
+		return failf(exitFailed, "print the ready line: %w", err)
+	}
+	return nil
+}
+
+// loopbackAddress reports whether only this machine can reach addr.
+func loopbackAddress(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,176 @@
+package acmp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// lineError is what is wrong on one line of a file.
+type lineError struct {
+	line int
+	text string
+}
+
+func (e *lineError) Error() string { return e.text }
+
+// at is a value of a configuration with the line it stands on.
+type at[T any] struct {
+	v    T
+	line int // 0 where it is absent
+	set  bool
+}
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (a *at[T]) UnmarshalYAML(n ast.Node) error {
+	a.line, a.set = lineOf(n), true
+	if _, null := n.(*ast.NullNode); null {
+		a.set = false
+		return nil
+	}
+	if err := yaml.NodeToValue(n, &a.v, yaml.Strict()); err != nil {
+		return a.problem(n, err)
+	}
+	return nil
+}
+
+// problem says in plain words that a value has the wrong form.
+func (a *at[T]) problem(n ast.Node, err error) error {
+	var le *lineError
+	if errors.As(err, &le) {
+		return le
+	}
+	want := "of another form"
+	switch any(a.v).(type) {
+	case string:
+		want = "a text"
+	case int, int64:
+		want = "a whole number"
+	case []string:
+		want = `a list of words, such as ["go", "test"]: it is never given to a shell`
+	case []capabilityFile:
+		want = "a list of capabilities"
+	}
+	return a.errorf("%s must be %s", keyOf(n), want)
+}
+
+func (a *at[T]) errorf(format string, args ...any) error {
+	return &lineError{a.line, fmt.Sprintf(format, args...)}
+}
+
+// millis reads a duration given in whole milliseconds; absent is 0.
+func (a *at[T]) millis(name string) (time.Duration, error) {
+	ms, _ := any(a.v).(int64)
+	if ms < 0 || ms > maxTimeoutMS || (a.set && ms == 0) {
+		return 0, a.errorf("%s %d is not a number of milliseconds above 0", name, ms)
+	}
+	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// number is a decimal as it was written.
+type number string
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (v *number) UnmarshalYAML(n ast.Node) error {
+	*v = number(n.GetToken().Value)
+	return nil
+}
+
+func lineOf(n ast.Node) int {
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		return t.Position.Line
+	}
+	return 0
+}
+
+// keyOf names the key that n is the value of.
+func keyOf(n ast.Node) string {
+	path := n.GetPath()
+	return path[strings.LastIndexByte(path, '.')+1:]
+}
+
+// checkKeys demands a mapping whose keys are all known.
+func checkKeys(n ast.Node, what string, known ...string) error {
+	var values []*ast.MappingValueNode
+	switch m := n.(type) {
+	case *ast.MappingNode:
+		values = m.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{m}
+	default:
+		return &lineError{lineOf(n), fmt.Sprintf("%s must be written as keys and values", what)}
+	}
+	seen := map[string]bool{}
+	for _, v := range values {
+		key := v.Key.GetToken().Value
+		if !slices.Contains(known, key) {
+			return &lineError{lineOf(v.Key), fmt.Sprintf("%s has no key %q%s", what, key, suggestion(key, known))}
+		}
+		if seen[key] {
+			return &lineError{lineOf(v.Key), fmt.Sprintf("the key %q stands here a second time", key)}
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+// suggestion names the known key that may have been meant.
+func suggestion(key string, known []string) string {
+	best, dist := "", 4
+	for _, k := range known {
+		if d := distance(strings.ToLower(key), k); d < dist {
+			best, dist = k, d
+		}
+	}
+	if best == "" {
+		return "; known are " + strings.Join(known, ", ")
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// distance is how many letters must change to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		prev := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			prev, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, prev+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// yamlProblem is err with its line, without the decoder's drawing of the file.
+func yamlProblem(err error) error {
+	var le *lineError
+	if errors.As(err, &le) {
+		return le
+	}
+	var ye yaml.Error
+	if errors.As(err, &ye) {
+		if t := ye.GetToken(); t != nil && t.Position != nil {
+			return &lineError{t.Position.Line, ye.GetMessage()}
+		}
+		return &lineError{0, ye.GetMessage()}
+	}
+	return err
+}
+
+func oneLineText(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func hasPrefix(s string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
+}
