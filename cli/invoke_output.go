@@ -1,0 +1,379 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/term"
+
+	buyer "signalbox/client/acmp"
+	"signalbox/model/acmp"
+	"signalbox/model/text"
+)
+
+// invokeOutput prints what happens to one task. event is called by the buyer's
+// goroutine and may block on stdout, which stalls the stream; the rest by the
+// command.
+type invokeOutput struct {
+	g     *globals
+	brk   *interrupt
+	plain *plainOutput // nil with --json
+	stop  func(taskID, reason string)
+
+	done chan acmp.TaskEvent // the outcome
+
+	mu      sync.Mutex
+	problem string // why we gave the task up
+}
+
+func newInvokeOutput(g *globals, brk *interrupt) *invokeOutput {
+	o := &invokeOutput{g: g, brk: brk, done: make(chan acmp.TaskEvent, 1)}
+	if !g.json {
+		o.plain = newPlainOutput(g.sys.Stdout)
+	}
+	return o
+}
+
+// event prints one event.
+func (o *invokeOutput) event(ev acmp.TaskEvent) {
+	var err error
+	if o.plain == nil {
+		err = o.printJSON(jsonEvent(&ev))
+	} else {
+		err = o.plain.event(&ev)
+		o.tell(&ev)
+	}
+	if err != nil {
+		o.giveUp(ev.TaskID, err.Error())
+	}
+	if ev.Kind.Final() {
+		o.done <- ev
+	}
+}
+
+// giveUp cancels the task because of a fault on our side.
+func (o *invokeOutput) giveUp(taskID, problem string) {
+	o.mu.Lock()
+	first := o.problem == ""
+	if first {
+		o.problem = problem
+	}
+	o.mu.Unlock()
+	if first {
+		o.stop(taskID, problem)
+	}
+}
+
+// tell reports on stderr what is not output.
+func (o *invokeOutput) tell(ev *acmp.TaskEvent) {
+	var s string
+	switch ev.Kind {
+	case acmp.EventHeartbeat:
+		s = "heartbeat"
+		if ev.Progress != nil {
+			s += fmt.Sprintf(" %.0f%%", 100**ev.Progress)
+		}
+	case acmp.EventStalled:
+		s = "stalled:"
+	case acmp.EventStreamBroken:
+		s = "stream broken:"
+	case acmp.EventResent:
+		s = fmt.Sprintf("sent again (%d)", ev.Attempt)
+	case acmp.EventCancelRequested:
+		s = "cancel requested:"
+	default:
+		return
+	}
+	if ev.Detail != "" {
+		s += " " + text.Line(ev.Detail)
+	}
+	fmt.Fprintln(o.g.sys.Stderr, s)
+}
+
+func (o *invokeOutput) printJSON(ev map[string]any) error {
+	b, err := json.Marshal(ev)
+	if err == nil {
+		_, err = o.g.sys.Stdout.Write(append(plainASCII(b), '\n'))
+	}
+	return err
+}
+
+// wait blocks until the task has its outcome or the user leaves.
+func (o *invokeOutput) wait(taskID string) error {
+	first := o.brk.first
+	for {
+		select {
+		case ev := <-o.done:
+			return o.exit(&ev)
+		case <-first:
+			first = nil
+			o.stop(taskID, "interrupted")
+		case <-o.brk.second:
+			return failf(exitInterrupted, "left without waiting for the end of task %s", taskID)
+		}
+	}
+}
+
+// exit makes the exit code of the outcome. A result that overtook the cancel
+// counts (A-144).
+func (o *invokeOutput) exit(ev *acmp.TaskEvent) error {
+	o.mu.Lock()
+	problem := o.problem
+	o.mu.Unlock()
+	switch {
+	case problem != "":
+		return failf(exitFailed, "%s", text.Line(problem))
+	case ev.Kind == acmp.EventError && o.brk.asked():
+		return failf(exitInterrupted, "interrupted: %s", errorLine(ev.Err))
+	case ev.Kind == acmp.EventError:
+		return failf(exitFailed, "%s", errorLine(ev.Err))
+	case ev.Overcharge != "":
+		return failf(exitFailed, "the provider charged %s CU, %s above the ceiling", ev.Result.CostCU, ev.Overcharge)
+	case ev.ProofCheck == acmp.ProofDiffers:
+		return failf(exitFailed, "the proof does not match the output")
+	}
+	return nil
+}
+
+// refused makes the exit code of an invocation that was never sent.
+func (o *invokeOutput) refused(err error) error {
+	var ee *exitError
+	if errors.As(err, &ee) {
+		return err
+	}
+	if o.brk.asked() {
+		return failf(exitInterrupted, "interrupted before anything was sent")
+	}
+	var (
+		r *buyer.Refusal
+		e *acmp.Error
+	)
+	if errors.As(err, &e) && o.plain == nil {
+		_ = o.printJSON(jsonEvent(&acmp.TaskEvent{Kind: acmp.EventError, Err: e, At: time.Now()}))
+	}
+	code := exitFailed
+	switch {
+	case errors.As(err, &r) && r.Unreachable:
+		code = exitUnreachable
+	case errors.As(err, &e) && e.Code == acmp.CodeInvalidParams:
+		code = exitUsage
+	}
+	return failf(code, "%s", text.Line(err.Error()))
+}
+
+func errorLine(e *acmp.Error) string {
+	s := e.Error()
+	if d, ok := e.Data["detail"].(string); ok && d != "" {
+		s += ": " + d
+	}
+	return text.Line(s)
+}
+
+// jsonEvent is one line of --json.
+func jsonEvent(ev *acmp.TaskEvent) map[string]any {
+	m := map[string]any{}
+	switch ev.Kind {
+	case acmp.EventSent, acmp.EventResent:
+		m["provider"], m["capability"], m["attempt"] = ev.Provider, ev.Params.Capability, ev.Attempt
+		m["deadline_utc"] = stampUTC(ev.Deadline)
+	case acmp.EventChunk:
+		m["seq"], m["chunk"], m["final"] = ev.Seq, ev.Chunk, ev.Final
+	case acmp.EventHeartbeat:
+		if ev.Progress != nil {
+			m["progress"] = *ev.Progress
+		}
+	case acmp.EventResult:
+		m = resultMembers(ev)
+	case acmp.EventError:
+		m["code"], m["name"], m["message"] = ev.Err.Code, acmp.CodeName(ev.Err.Code), ev.Err.Message
+		m["data"], m["local"] = ev.Err.Data, ev.Err.Local
+		if ev.Err.Data == nil {
+			m["data"] = map[string]any{}
+		}
+	}
+	if ev.Detail != "" {
+		if ev.Kind == acmp.EventCancelRequested {
+			m["reason"] = ev.Detail
+		} else {
+			m["detail"] = ev.Detail
+		}
+	}
+	m["event"], m["at_utc"] = string(ev.Kind), stampUTC(ev.At)
+	if ev.TaskID != "" {
+		m["task_id"] = ev.TaskID
+	}
+	return m
+}
+
+func resultMembers(ev *acmp.TaskEvent) map[string]any {
+	m := map[string]any{}
+	if b, err := json.Marshal(ev.Result); err == nil {
+		// Kept as written: no number goes through a float.
+		raw := map[string]json.RawMessage{}
+		_ = json.Unmarshal(b, &raw)
+		for k, v := range raw {
+			m[k] = v
+		}
+	}
+	if ev.Overcharge != "" {
+		m["overcharge_cu"] = ev.Overcharge
+	}
+	if ev.ProofCheck != "" {
+		m["proof_check"] = ev.ProofCheck
+	}
+	return m
+}
+
+func stampUTC(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// plainASCII escapes in JSON text what a terminal may take for a command or
+// what hides text; such characters can only stand inside strings (B102).
+func plainASCII(b []byte) []byte {
+	if !needsEscape(b) {
+		return b
+	}
+	out := make([]byte, 0, len(b)+64)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			out = append(out, `\ufffd`...)
+		case r < 0x7f || unicode.IsPrint(r):
+			out = append(out, b[:n]...)
+		case r > 0xffff:
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		b = b[n:]
+	}
+	return out
+}
+
+func needsEscape(b []byte) bool {
+	for _, c := range b {
+		if c >= 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
+// plainOutput writes the output alone: text as it is, other payloads as JSON, one
+// a line. After a re-send it goes on where it stopped, provided the replay begins
+// with what was printed. On a terminal everything passes the sanitiser.
+type plainOutput struct {
+	w      io.Writer
+	filter *text.Filter // nil where stdout is no terminal
+
+	printed  int64
+	sum      hash.Hash // of what was printed
+	replayed int64
+	replay   hash.Hash // nil unless a replay is being compared
+	lastByte byte
+}
+
+func newPlainOutput(w io.Writer) *plainOutput {
+	o := &plainOutput{w: w, sum: sha256.New(), lastByte: '\n'}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(f.Fd()) {
+		o.filter = &text.Filter{}
+	}
+	return o
+}
+
+var errReplay = errors.New("protocol error: the output sent again does not begin with what was printed")
+
+func (o *plainOutput) event(ev *acmp.TaskEvent) error {
+	switch ev.Kind {
+	case acmp.EventResent:
+		o.again()
+	case acmp.EventChunk:
+		return o.put(ev.Chunk)
+	case acmp.EventResult:
+		if ev.Result.Output != nil {
+			// It is the whole output, whatever came in chunks before.
+			o.again()
+			if err := o.put(*ev.Result.Output); err != nil {
+				return err
+			}
+		}
+		if o.replay != nil {
+			return errReplay
+		}
+		return o.end()
+	case acmp.EventError:
+		return o.end()
+	}
+	return nil
+}
+
+// again makes what follows be compared with what was printed.
+func (o *plainOutput) again() {
+	if o.printed > 0 {
+		o.replay, o.replayed = sha256.New(), 0
+	}
+}
+
+func (o *plainOutput) put(p acmp.Payload) error {
+	b := p.Data
+	if acmp.IsText(p.Type) {
+		b = p.Raw()
+	} else {
+		b = append(plainASCII(b), '\n')
+	}
+	if o.replay != nil {
+		k := min(int64(len(b)), o.printed-o.replayed)
+		o.replay.Write(b[:k])
+		o.replayed += k
+		b = b[k:]
+		if o.replayed == o.printed {
+			if string(o.replay.Sum(nil)) != string(o.sum.Sum(nil)) {
+				return errReplay
+			}
+			o.replay = nil
+		}
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	o.printed += int64(len(b))
+	o.sum.Write(b)
+	return o.write(b)
+}
+
+func (o *plainOutput) write(b []byte) error {
+	if o.filter != nil {
+		b = []byte(o.filter.Next(string(b)))
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	o.lastByte = b[len(b)-1]
+	_, err := o.w.Write(b)
+	return err
+}
+
+// end leaves a terminal at the start of a line.
+func (o *plainOutput) end() error {
+	if o.filter == nil {
+		return nil
+	}
+	s := o.filter.Flush()
+	if s != "" {
+		o.lastByte = s[len(s)-1]
+	}
+	if o.lastByte != '\n' {
+		s += "\n"
+	}
+	_, err := io.WriteString(o.w, s)
+	return err
+}
