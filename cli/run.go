@@ -105,5 +105,6 @@ func newRoot(g *globals) *cobra.Command {
 	f.BoolVar(&g.ascii, "ascii", false, "draw with ASCII characters only")
 	root.AddCommand(newInvokeCommand(g))
 	root.AddCommand(newProvideCommand(g))
+	root.AddCommand(newServeCommand(g))
 	return root
 }

@@ -394,4 +394,3 @@ func readSnapshot(v *visit) {
 	v.w.Header().Set("ETag", etag(max(snap.Revision, 1)))
 	v.reply(&snap)
 }
-

@@ -178,3 +178,9 @@ func (t *Tokens) lookup(token string) (Caller, bool) {
 	}
 	return found, hit == 1
 }
+
+// HashToken is the form in which a token stands in a tokens file.
+func HashToken(token string) string {
+	h := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(h[:])
+}
