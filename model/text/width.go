@@ -113,7 +113,7 @@ func MiddleMark(s string, n int, mark string) string {
 	if room < 2 {
 		return ClipMark(s, n, mark)
 	}
-	tail := max(1, room/4)
+	tail := max(1, min(2, room/2), room/4)
 	return s[:prefix(s, room-tail)] + mark + suffix(s, w, tail)
 }
 

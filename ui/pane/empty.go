@@ -1,0 +1,61 @@
+package pane
+
+import (
+	"fmt"
+	"time"
+
+	"signalbox/model/fleet"
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/theme"
+)
+
+// Empty fills w×h cells with a few lines that teach: the first says what would
+// be here, the others what brings it.
+func Empty(st *theme.Styles, w, h int, head string, lines ...string) string {
+	out := make([]string, 0, h)
+	for range min(2, max(0, (h-len(lines)-2)/3)) {
+		out = append(out, "")
+	}
+	out = append(out, "  "+st.Strong.Render(text.ClipMark(head, w-2, st.G.Ellipsis)), "")
+	for _, l := range lines {
+		for _, row := range text.Wrap(l, max(1, w-4)) {
+			out = append(out, "  "+st.Muted.Render(row))
+		}
+	}
+	return kit.Lines(out, w, h)
+}
+
+// OwnerLine says how the owner is reached, for screens that have nothing of it
+// to show.
+func OwnerLine(l fleet.Link, now time.Time) string {
+	server := text.ID(l.Server)
+	if server == "" {
+		server = "the owner"
+	}
+	switch l.State {
+	case fleet.LinkLive:
+		return "Connected to " + server + "."
+	case fleet.LinkRefused:
+		return fmt.Sprintf("%s refuses this program: %s", server, text.Line(l.Problem))
+	case fleet.LinkDegraded:
+		s := fmt.Sprintf("Cut off from %s, try %d", server, l.Try)
+		if l.Problem != "" {
+			s += ": " + text.Line(l.Problem)
+		}
+		return s
+	}
+	return "Connecting to " + server + "."
+}
+
+// Clean makes one-line prose ready for a column of w cells without reading more
+// of a huge text than could be shown.
+func Clean(s string, w int) string { return text.Line(text.Head(s, 16*max(0, w)+256)) }
+
+// CleanID is Clean for ids, shortened in the middle.
+func CleanID(g *theme.Glyphs, s string, w int) string {
+	if len(s) > 4096 {
+		s = text.Head(s, 2048) + s[len(s)-1024:]
+	}
+	return text.MiddleMark(text.ID(s), w, g.Ellipsis)
+}
