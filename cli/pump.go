@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"signalbox/model/fleet"
-	"signalbox/ui"
 )
 
 // The pump's bounds: how often the dashboard is handed facts, and how many may
@@ -22,7 +21,7 @@ const (
 // pumpInterval. It drops nothing: when the screen cannot keep up, put blocks and
 // with it the stream the fact came from.
 type pump struct {
-	send func(batch ui.FactsMsg)
+	send func(batch []fleet.Fact)
 
 	mu      sync.Mutex
 	room    *sync.Cond // signalled when facts were taken, or at the end
@@ -34,7 +33,7 @@ type pump struct {
 
 // newPump makes a pump that delivers through send, which may block until the
 // event loop takes the message.
-func newPump(send func(ui.FactsMsg)) *pump {
+func newPump(send func([]fleet.Fact)) *pump {
 	p := &pump{send: send, wake: make(chan struct{}, 1)}
 	p.room = sync.NewCond(&p.mu)
 	return p
@@ -77,7 +76,7 @@ func (p *pump) run(ctx context.Context) {
 		case <-pause.C:
 		}
 		if batch := p.take(); len(batch) > 0 {
-			p.send(ui.FactsMsg{Facts: batch})
+			p.send(batch)
 		}
 		// The pause counts from the delivery, so that a slow screen gets time
 		// to draw between two batches.

@@ -10,7 +10,6 @@ import (
 
 	"signalbox/model/acmp"
 	"signalbox/model/fleet"
-	"signalbox/ui"
 )
 
 func chunkFact(seq int) fleet.Fact {
@@ -24,11 +23,11 @@ type recorder struct {
 	seqs []int64
 }
 
-func (r *recorder) take(m ui.FactsMsg) {
+func (r *recorder) take(batch []fleet.Fact) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.at = append(r.at, time.Now())
-	for _, f := range m.Facts {
+	for _, f := range batch {
 		r.seqs = append(r.seqs, f.(fleet.TaskHappened).Event.Seq)
 	}
 }
@@ -76,7 +75,7 @@ func TestPumpCoalescesWithoutLossOrDelay(t *testing.T) {
 func TestPumpHoldsProducersBackAndLetsThemGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blocked := make(chan struct{})
-		p := newPump(func(ui.FactsMsg) { <-blocked })
+		p := newPump(func([]fleet.Fact) { <-blocked })
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { p.run(ctx); close(done) }()
