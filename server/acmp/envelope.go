@@ -135,3 +135,42 @@ func errorMessage(id json.RawMessage, e *jsonrpc.Error) []byte {
 	b.WriteByte('}')
 	return []byte(b.String())
 }
+
+// The SDK carries whole numbers as floating point, so that ids above 2^53 would
+// change (B40). It gets another id then, and the caller's is put back into the
+// response.
+const idForSDK = "1"
+
+// maxPlainID is the length up to which an id passes the SDK unchanged.
+const maxPlainID = 15
+
+// lossyID reports whether the SDK would change id.
+func lossyID(id json.RawMessage) bool { return id[0] != '"' && len(id) > maxPlainID }
+
+// withID is the request with another id, on one line.
+func (e *envelope) withID(id string, params json.RawMessage) []byte {
+	line := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	line = append(line, `,"method":`...)
+	line = appendString(line, e.Method)
+	if len(params) > 0 {
+		line = append(line, `,"params":`...)
+		line = append(line, oneLine(params)...)
+	}
+	return append(line, '}')
+}
+
+// spliceID puts the caller's id in the place of ours in a response that the SDK
+// has written; anything else stays as it is.
+func spliceID(msg []byte, ours string, theirs json.RawMessage) []byte {
+	const idAt = 64 // the SDK writes the id directly behind the version
+	head := []byte(`"jsonrpc":"2.0","id":` + ours + ",")
+	i := bytes.Index(msg[:min(len(msg), idAt+len(head))], head)
+	if i < 0 {
+		return msg
+	}
+	out := make([]byte, 0, len(msg)+len(theirs))
+	out = append(out, msg[:i]...)
+	out = append(out, `"jsonrpc":"2.0","id":`...)
+	out = append(out, theirs...)
+	return append(out, msg[i+len(head)-1:]...)
+}

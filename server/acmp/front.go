@@ -143,9 +143,14 @@ func (f *front) request(w http.ResponseWriter, r *http.Request, principal string
 	}
 	g := newGuarded(r.Context(), w)
 	defer g.close()
+	if lossyID(env.ID) {
+		g.id = env.ID
+		body = env.withID(idForSDK, env.Params)
+	}
 	c := &call{principal: principal, sink: g, gone: r.Context().Done()}
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
 	for _, h := range []string{"Last-Event-Id", "Mcp-Session-Id"} {
 		r.Header.Del(h)
 	}

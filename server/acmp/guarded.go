@@ -2,6 +2,7 @@ package acmp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"sync"
@@ -12,6 +13,8 @@ import (
 // never mix. Once the caller has gone nothing is written any more.
 type guarded struct {
 	ctx context.Context // of the HTTP request
+	// id is the caller's request id where the SDK was given idForSDK instead.
+	id json.RawMessage
 
 	mu     sync.Mutex
 	w      http.ResponseWriter
@@ -38,14 +41,16 @@ func (g *guarded) WriteHeader(status int) {
 	}
 }
 
-// Write implements http.ResponseWriter.
+// Write implements http.ResponseWriter, for the SDK: a whole message each.
 func (g *guarded) Write(b []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.open() {
-		return 0, errClosed
+	out := b
+	if g.id != nil {
+		out = spliceID(b, idForSDK, g.id)
 	}
-	return g.w.Write(b)
+	if err := g.write(out); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // FlushError implements what http.ResponseController looks for.
@@ -69,7 +74,12 @@ func (g *guarded) close() {
 
 // write implements sink.
 func (g *guarded) write(b []byte) error {
-	_, err := g.Write(b)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.open() {
+		return errClosed
+	}
+	_, err := g.w.Write(b)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -68,9 +69,9 @@ type stdio struct {
 // stdioCall is one request that has no response yet.
 type stdioCall struct {
 	s         *stdio
-	id        string // normalised JSON-RPC id
-	taskID    string // of an invoke
-	cancelled bool   // by notifications/cancelled: nothing more may be written (A-049)
+	id        json.RawMessage // as the caller gave it; the SDK gets our number (B40)
+	taskID    string          // of an invoke
+	cancelled bool            // by notifications/cancelled: nothing more may be written (A-049)
 	gone      chan struct{}
 	admitted  chan struct{} // the task of the invoke stands in the table
 	once      sync.Once
@@ -126,7 +127,7 @@ func (s *stdio) take(line []byte, sdk io.Writer) error {
 
 // begin enters a request and gives the line for the SDK.
 func (s *stdio) begin(env *envelope) []byte {
-	c := &stdioCall{s: s, id: normalID(env.ID), gone: make(chan struct{}), admitted: make(chan struct{})}
+	c := &stdioCall{s: s, id: env.ID, gone: make(chan struct{}), admitted: make(chan struct{})}
 	params := env.Params
 	s.mu.Lock()
 	s.last++
@@ -137,14 +138,7 @@ func (s *stdio) begin(env *envelope) []byte {
 		params = withMember(params, callMember, n)
 	}
 	s.mu.Unlock()
-	line := append([]byte(`{"jsonrpc":"2.0","id":`), env.ID...)
-	line = append(line, `,"method":`...)
-	line = appendString(line, env.Method)
-	if len(params) > 0 {
-		line = append(line, `,"params":`...)
-		line = append(line, oneLine(params)...)
-	}
-	return append(line, "}\n"...)
+	return append(env.withID(strconv.FormatInt(n, 10), params), '\n')
 }
 
 func (s *stdio) notification(env *envelope) {
@@ -177,7 +171,7 @@ func (s *stdio) cancelled(params json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, call := range s.calls {
-		if call.id == id && !call.cancelled {
+		if normalID(call.id) == id && !call.cancelled {
 			call.cancelled = true
 			close(call.gone)
 		}
@@ -287,10 +281,11 @@ type sdkOut struct{ s *stdio }
 func (w sdkOut) Write(b []byte) (int, error) {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
-	if w.s.endLocked(b) {
+	n, id, drop := w.s.endLocked(b)
+	if drop {
 		return len(b), nil
 	}
-	if err := w.s.writeLocked(b); err != nil {
+	if err := w.s.writeLocked(spliceID(b, n, id)); err != nil {
 		return 0, err
 	}
 	err := w.s.out.Flush()
@@ -301,24 +296,24 @@ func (w sdkOut) Write(b []byte) (int, error) {
 // Close implements io.Closer; the pipe belongs to the caller of ServeStdio.
 func (w sdkOut) Close() error { return nil }
 
-// endLocked takes the call that a response belongs to off the list, and reports
-// whether the response must not be written.
-func (s *stdio) endLocked(response []byte) (drop bool) {
-	var r struct {
-		ID json.RawMessage `json:"id"`
+// responseHead finds our number in a response of the SDK.
+var responseHead = regexp.MustCompile(`^\{"jsonrpc":"2\.0","id":(\d+),`)
+
+// endLocked takes the call that a response belongs to off the list. It gives the id
+// the SDK knows and the caller's, and whether the response must not be written.
+func (s *stdio) endLocked(response []byte) (ours string, theirs json.RawMessage, drop bool) {
+	m := responseHead.FindSubmatch(response[:min(len(response), 64)])
+	if m == nil {
+		return "", nil, false
 	}
-	if json.Unmarshal(response, &r) != nil || r.ID == nil {
-		return false
+	n, _ := strconv.ParseInt(string(m[1]), 10, 64) // digits
+	c := s.calls[n]
+	if c == nil {
+		return "", nil, false
 	}
-	id := normalID(r.ID)
-	for n, c := range s.calls {
-		if c.id == id {
-			delete(s.calls, n)
-			c.admit()
-			return c.cancelled
-		}
-	}
-	return false
+	delete(s.calls, n)
+	c.admit()
+	return string(m[1]), c.id, c.cancelled
 }
 
 // readLine reads one line without limit on the reader's buffer. Of a line above
