@@ -1,6 +1,7 @@
 package acop
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -95,20 +96,36 @@ func splitPath(p string) ([]string, bool) {
 	return segs[:min(len(segs), maxSegments)], true
 }
 
+// narrower picks the pattern that owns less, as far as can be told: the longer
+// one, and of equals the one without wildcards.
 func narrower(a, b pathPattern) pathPattern {
-	if len(b.segments) > len(a.segments) {
+	if c := cmp.Compare(depth(a), depth(b)); c != 0 {
+		if c > 0 {
+			return a
+		}
 		return b
 	}
-	if len(a.segments) > len(b.segments) {
-		return a
-	}
-	if wild(a.text) && !wild(b.text) {
+	if wild(a.text) != wild(b.text) {
+		if wild(b.text) {
+			return a
+		}
 		return b
 	}
-	if wild(a.text) == wild(b.text) && b.text < a.text {
+	if b.text < a.text {
 		return b // either would do; the answer must not depend on the order
 	}
 	return a
+}
+
+// depth is the least number of segments of a path that p matches.
+func depth(p pathPattern) int {
+	n := 0
+	for _, s := range p.segments {
+		if s != "**" {
+			n++
+		}
+	}
+	return n
 }
 
 func wild(s string) bool { return strings.ContainsAny(s, "*?[") }

@@ -1,0 +1,151 @@
+package acop
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func owning(repo string, paths, symbols []string) *Item {
+	return &Item{WorkItem: WorkItem{TargetRepoID: repo, OwnedPaths: paths, OwnedSymbols: symbols}}
+}
+
+// C-074.
+func TestOverlappingPaths(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want string // "" = no overlap
+	}{
+		{"src/auth", "src/auth", "src/auth"},
+		{"src/auth", "src/auth/token.go", "src/auth/token.go"},
+		{"src/auth/", "./src/auth/token.go", "./src/auth/token.go"},
+		{"src/auth", "src/authz", ""},
+		{"src/auth.go", "src/auth", ""},
+		{"src", "docs", ""},
+		{".", "docs/a.md", "docs/a.md"},
+		{"/src/a", "src/a/b", "src/a/b"},
+		{`src\auth`, "src/auth/x.go", "src/auth/x.go"},
+		{"src/../docs", "docs/a", "docs/a"},
+		{"*.go", "main.go", "main.go"},
+		{"*.go", "src/main.go", ""},
+		{"**/*.go", "src/main.go", "src/main.go"},
+		{"**/*.go", "main.go", "main.go"},
+		{"src/**/test", "src/a/b/test/x.go", "src/a/b/test/x.go"},
+		{"src/**/test", "src/test", "src/test"},
+		{"src/**/test", "doc/test", ""},
+		{"src/**", "src", "src"},
+		{"a/**/z", "**/b/**", "a/**/z"},
+		{"a/*/c", "a/b/*", "a/*/c"},
+		{"a/*.go", "a/*.ts", ""},
+		{"a/x*.go", "a/*y.go", "a/*y.go"},
+		{"a/?.go", "a/bc.go", ""},
+		{"a/[abc].go", "a/b.go", "a/b.go"},
+		{"a/[", "a/[", "a/["},
+		{"Src/a", "src/a", ""},
+		{"", "src", ""},
+		{"grün/weiß", "grün", "grün/weiß"},
+		{"*ß", "gro?", "*ß"},
+	} {
+		got, _ := Overlaps(owning("", []string{c.a}, nil), owning("", []string{c.b}, nil))
+		back, _ := Overlaps(owning("", []string{c.b}, nil), owning("", []string{c.a}, nil))
+		if strings.Join(got, ",") != c.want {
+			t.Errorf("%q and %q: %q, want %q", c.a, c.b, got, c.want)
+		}
+		if diff := cmp.Diff(got, back); diff != "" {
+			t.Errorf("%q and %q depend on the order:\n%s", c.a, c.b, diff)
+		}
+	}
+}
+
+func TestOverlapsRepositoriesAndSymbols(t *testing.T) {
+	paths, symbols := Overlaps(
+		owning("r1", []string{"src", "src/a", "doc"}, []string{"auth.Session", "cli.Run"}),
+		owning("r1", []string{"src/a"}, []string{"auth.Session.Close", "auth.Sessions", "cli.Run"}))
+	if diff := cmp.Diff([]string{"src/a"}, paths); diff != "" {
+		t.Errorf("paths:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"auth.Session.Close", "cli.Run"}, symbols); diff != "" {
+		t.Errorf("symbols:\n%s", diff)
+	}
+	paths, symbols = Overlaps(owning("r1", []string{"src"}, []string{"a"}), owning("r2", []string{"src"}, []string{"a"}))
+	if len(paths)+len(symbols) > 0 {
+		t.Error("two repositories do not collide")
+	}
+	if paths, _ = Overlaps(owning("r1", []string{"src"}, nil), owning("", []string{"src"}, nil)); len(paths) != 1 {
+		t.Error("an item that names no repository may be in any")
+	}
+	if !MatchPath("src/**", "src/a.go") || MatchPath("src/**", "doc/a.go") || MatchPath("", "x") {
+		t.Error("MatchPath")
+	}
+}
+
+// Two patterns that both match a real path, by path.Match on each segment, meet.
+func TestMeetAgreesWithPathMatch(t *testing.T) {
+	seg := rapid.StringOfN(rapid.SampledFrom([]rune("ab*?")), 1, 4, -1)
+	name := rapid.StringOfN(rapid.SampledFrom([]rune("ab")), 1, 4, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, n := seg.Draw(t, "a"), seg.Draw(t, "b"), name.Draw(t, "name")
+		ma, _ := path.Match(a, n)
+		mb, _ := path.Match(b, n)
+		if ma && mb && !segmentsMeet(a, b) {
+			t.Fatalf("%q and %q both match %q", a, b, n)
+		}
+		if segmentsMeet(a, b) != segmentsMeet(b, a) {
+			t.Fatalf("%q and %q depend on the order", a, b)
+		}
+	})
+}
+
+// Patterns meet if and only if one of all short paths lies in both.
+func TestMeetAgreesWithSearch(t *testing.T) {
+	seg := rapid.SampledFrom([]string{"a", "b", "*", "**"})
+	var paths [][]string
+	for n := 1; n <= 6; n++ {
+		for bits := range 1 << n {
+			p := make([]string, n)
+			for i := range p {
+				p[i] = string("ab"[bits>>i&1])
+			}
+			paths = append(paths, p)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.SliceOfN(seg, 1, 3).Draw(t, "a")
+		b := rapid.SliceOfN(seg, 1, 3).Draw(t, "b")
+		want := false
+		for _, p := range paths {
+			want = want || covers(a, p) && covers(b, p)
+		}
+		if got := meet(a, b); got != want {
+			t.Fatalf("meet(%v, %v) = %v, a search says %v", a, b, got, want)
+		}
+	})
+}
+
+// covers is the plain definition: pattern owns p and all below it.
+func covers(pattern, p []string) bool {
+	if len(pattern) == 0 {
+		return true
+	}
+	if pattern[0] == "**" {
+		return covers(pattern[1:], p) || len(p) > 0 && covers(pattern, p[1:])
+	}
+	return len(p) > 0 && (pattern[0] == "*" || pattern[0] == p[0]) && covers(pattern[1:], p[1:])
+}
+
+func TestHostilePatternsAreCheap(t *testing.T) {
+	deep := strings.Repeat("**/*a*b*/", 5000)
+	wide := strings.Repeat("*?", 20000)
+	Overlaps(owning("", []string{deep, wide}, nil), owning("", []string{deep + "x", wide + "y"}, nil))
+}
+
+func BenchmarkOverlaps(b *testing.B) {
+	x := NewScope(owning("r", []string{"src/auth", "src/http/*.go", "docs"}, []string{"auth.Session"}))
+	y := NewScope(owning("r", []string{"src/store", "src/http/**/x.ts", "cmd"}, []string{"store.Open"}))
+	for b.Loop() {
+		x.Overlaps(y)
+	}
+}
