@@ -6,7 +6,11 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
+
+// sameInterrupt is the time within which two signals count as one.
+const sameInterrupt = 250 * time.Millisecond
 
 // interrupt tells a command that the user wants it to end: first once, so that
 // it can clean up, then for good.
@@ -34,7 +38,8 @@ func watchInterrupt(ctx context.Context) *interrupt {
 }
 
 func (i *interrupt) watch(ctx context.Context) {
-	done, signals := ctx.Done(), 0
+	done := ctx.Done()
+	var last time.Time
 	for {
 		select {
 		case <-i.quit:
@@ -47,10 +52,12 @@ func (i *interrupt) watch(ctx context.Context) {
 				continue
 			}
 			i.fire()
-			if signals++; signals == 2 {
+			// One ctrl+c may arrive twice: from the terminal and from a parent.
+			if !last.IsZero() && time.Since(last) > sameInterrupt {
 				close(i.second)
 				return
 			}
+			last = time.Now()
 		}
 	}
 }

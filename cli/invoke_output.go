@@ -47,7 +47,7 @@ func newInvokeOutput(g *globals, brk *interrupt) *invokeOutput {
 func (o *invokeOutput) event(ev acmp.TaskEvent) {
 	var err error
 	if o.plain == nil {
-		err = o.printJSON(jsonEvent(&ev))
+		err = o.printJSON(&ev)
 	} else {
 		err = o.plain.event(&ev)
 		o.tell(&ev)
@@ -99,10 +99,10 @@ func (o *invokeOutput) tell(ev *acmp.TaskEvent) {
 	fmt.Fprintln(o.g.sys.Stderr, s)
 }
 
-func (o *invokeOutput) printJSON(ev map[string]any) error {
-	b, err := json.Marshal(ev)
+func (o *invokeOutput) printJSON(ev *acmp.TaskEvent) error {
+	line, err := jsonLine(ev)
 	if err == nil {
-		_, err = o.g.sys.Stdout.Write(append(plainASCII(b), '\n'))
+		_, err = o.g.sys.Stdout.Write(line)
 	}
 	return err
 }
@@ -158,7 +158,7 @@ func (o *invokeOutput) refused(err error) error {
 		e *acmp.Error
 	)
 	if errors.As(err, &e) && o.plain == nil {
-		_ = o.printJSON(jsonEvent(&acmp.TaskEvent{Kind: acmp.EventError, Err: e, At: time.Now()}))
+		_ = o.printJSON(&acmp.TaskEvent{Kind: acmp.EventError, Err: e, At: time.Now()})
 	}
 	code := exitFailed
 	switch {
@@ -178,8 +178,30 @@ func errorLine(e *acmp.Error) string {
 	return text.Line(s)
 }
 
-// jsonEvent is one line of --json.
-func jsonEvent(ev *acmp.TaskEvent) map[string]any {
+// jsonLine is one line of --json: event, task_id and time first.
+func jsonLine(ev *acmp.TaskEvent) ([]byte, error) {
+	head, err := json.Marshal(struct {
+		Event  acmp.EventKind `json:"event"`
+		TaskID string         `json:"task_id,omitempty"` // none where nothing was sent
+		At     string         `json:"at_utc"`
+	}{ev.Kind, ev.TaskID, stampUTC(ev.At)})
+	if err != nil {
+		return nil, err
+	}
+	members := eventMembers(ev)
+	delete(members, "task_id")
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return nil, err
+	}
+	if len(members) > 0 {
+		head = append(append(head[:len(head)-1], ','), rest[1:]...)
+	}
+	return append(plainASCII(head), '\n'), nil
+}
+
+// eventMembers are the members of one event besides the first three.
+func eventMembers(ev *acmp.TaskEvent) map[string]any {
 	m := map[string]any{}
 	switch ev.Kind {
 	case acmp.EventSent, acmp.EventResent:
@@ -200,16 +222,11 @@ func jsonEvent(ev *acmp.TaskEvent) map[string]any {
 			m["data"] = map[string]any{}
 		}
 	}
-	if ev.Detail != "" {
-		if ev.Kind == acmp.EventCancelRequested {
-			m["reason"] = ev.Detail
-		} else {
-			m["detail"] = ev.Detail
-		}
-	}
-	m["event"], m["at_utc"] = string(ev.Kind), stampUTC(ev.At)
-	if ev.TaskID != "" {
-		m["task_id"] = ev.TaskID
+	switch {
+	case ev.Kind == acmp.EventCancelRequested:
+		m["reason"] = ev.Detail
+	case ev.Detail != "":
+		m["detail"] = ev.Detail
 	}
 	return m
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -44,6 +45,9 @@ type Options struct {
 	KeepSilent bool
 	// NoReattach leaves the unfinished tasks of earlier runs alone.
 	NoReattach bool
+
+	// dial replaces the network, for tests.
+	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // env is what all parts of one buyer share.

@@ -46,13 +46,16 @@ type roundTripper struct {
 
 // newHTTPClient has no overall timeout: streams live as long as their task (B29).
 // Redirects are not followed, so that the token goes nowhere else.
-func newHTTPClient(token Secret, limit int, log *slog.Logger) *http.Client {
+func newHTTPClient(token Secret, o *env) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.DialContext = (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext
+	if o.dial != nil {
+		base.DialContext = o.dial
+	}
 	base.DisableCompression = true
 	base.MaxIdleConnsPerHost = 16
 	return &http.Client{
-		Transport: &roundTripper{base: base, token: token, limit: limit, log: log},
+		Transport: &roundTripper{base: base, token: token, limit: o.MaxMessage, log: o.Log},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},

@@ -31,7 +31,7 @@ type link struct {
 func newLink(s ProviderSpec, o *env) *link {
 	l := &link{spec: s, o: o, seen: acmp.Provider{Name: s.Name, Endpoint: s.Endpoint()}}
 	if len(s.Command) == 0 {
-		l.http = newHTTPClient(s.Token, o.MaxMessage, o.Log)
+		l.http = newHTTPClient(s.Token, o)
 	}
 	return l
 }

@@ -423,8 +423,17 @@ func (r *runner) leave(cancelReason string) {
 	})
 }
 
-// detach leaves the task as it is: the journal keeps it for the next run.
+// detach leaves the task as it is: the journal keeps it for the next run. A
+// cancel that was just asked for still goes out.
 func (r *runner) detach() {
+	select {
+	case reason := <-r.t.cancelC:
+		r.t.file.cancelled(reason)
+		if r.sends > 0 {
+			r.notifyCancel(reason)
+		}
+	default:
+	}
 	r.leave("")
 	r.t.mu.Lock()
 	r.t.ended = true
