@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"signalbox/model/acop"
 )
@@ -63,10 +64,10 @@ type wireReceipt struct {
 	WorkItemStatus acop.Status           `json:"work_item_status"`
 	Item           *acop.Item            `json:"item"`
 	Claim          *acop.Claim           `json:"claim"`
+	RevokedClaim   *acop.Claim           `json:"revoked_claim"` // by a cancel or a supersede
 	Entry          *acop.BlackboardEntry `json:"entry"`
 	Released       []string              `json:"released"`
 	Intent         *acop.Intent          `json:"intent"`
-	ClaimIntent    *acop.Intent          `json:"claim_intent"`
 	Settings       *acop.Settings        `json:"settings"`
 
 	WorkItem               *acop.WorkItem               `json:"work_item"`
@@ -94,8 +95,8 @@ func receipt(act *acop.Act, ans *answer) (*acop.Receipt, error) {
 		Settings: w.Settings,
 		Status:   w.WorkItemStatus,
 	}
-	if r.Intent == nil && w.ClaimIntent != nil && w.ClaimIntent.ClaimIntent.ClaimIntentID != "" {
-		r.Intent = w.ClaimIntent
+	if r.Claim == nil {
+		r.Claim = w.RevokedClaim
 	}
 	if r.Item == nil && w.WorkItem != nil {
 		r.Item = &acop.Item{
@@ -104,7 +105,7 @@ func receipt(act *acop.Act, ans *answer) (*acop.Receipt, error) {
 			Operations:             w.Operations,
 			Artifacts:              w.Artifacts,
 			ValidationRequirements: w.ValidationRequirements,
-			Revision:               w.Revision,
+			Revision:               objectRevision(ans, w.Revision),
 		}
 	}
 	if r.Status == "" && r.Item != nil {
@@ -114,6 +115,15 @@ func receipt(act *acop.Act, ans *answer) (*acop.Receipt, error) {
 		return nil, fmt.Errorf("%s: %w: %w", act.Verb, ErrProtocol, err)
 	}
 	return r, nil
+}
+
+// objectRevision is the revision of the object an answer is about: its ETag.
+func objectRevision(ans *answer, fallback uint64) uint64 {
+	n, err := strconv.ParseUint(strings.Trim(ans.header.Get("ETag"), `"`), 10, 64)
+	if err != nil {
+		return fallback
+	}
+	return n
 }
 
 func checkReceipt(act *acop.Act, r *acop.Receipt) error {

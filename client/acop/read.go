@@ -133,6 +133,39 @@ func (q *Query) values() url.Values {
 	return v
 }
 
+// Row is one work item in a list: what a reader needs to choose.
+type Row struct {
+	WorkItem     acop.WorkItem  `json:"work_item"`
+	Status       acop.Status    `json:"status"`
+	BlockerCodes []string       `json:"blocker_codes"`
+	Blockers     []acop.Blocker `json:"blockers"`
+	Claim        *acop.Claim    `json:"claim,omitempty"`
+	Overlaps     []acop.Overlap `json:"overlaps"`
+	Revision     uint64         `json:"revision"` // of the item
+}
+
+// List is one page of work items.
+type List struct {
+	ProtocolVersion string `json:"protocol_version"`
+	Revision        uint64 `json:"revision"` // of the owner's log
+	WorkItems       []Row  `json:"work_items"`
+	NextCursor      string `json:"next_cursor,omitempty"` // "" on the last page
+}
+
+// Items reads one page of the work items that q selects.
+func (c *Client) Items(ctx context.Context, q Query) (*List, error) {
+	var l List
+	if err := c.get(ctx, "the work items", bulkTimeout, q.values(), &l, "work-items"); err != nil {
+		return nil, err
+	}
+	for i := range l.WorkItems {
+		if err := checkStatus(l.WorkItems[i].Status); err != nil {
+			return nil, fmt.Errorf("read the work items: %w: %w", ErrProtocol, err)
+		}
+	}
+	return &l, nil
+}
+
 // Settings reads the owner's policies.
 func (c *Client) Settings(ctx context.Context) (*acop.Settings, error) {
 	var w struct {
