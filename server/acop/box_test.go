@@ -352,17 +352,25 @@ func (b *box) want(r reply, status int, code string) {
 // item reads the whole item.
 func (b *box) item(id string) reply {
 	b.t.Helper()
-	r := b.do("GET", "work-items/"+url.PathEscape(id), "reader-01", nil)
+	r := b.do("GET", "work-items/"+escaped(id), "reader-01", nil)
 	b.want(r, 200, "")
 	return r
 }
 
 func (b *box) status(id string) string { b.t.Helper(); return b.item(id).text("item.work_item.status") }
 
+// escaped is an id as one path segment; "." and ".." must not stand there raw.
+func escaped(id string) string {
+	if id == "." || id == ".." {
+		return strings.ReplaceAll(id, ".", "%2E")
+	}
+	return url.PathEscape(id)
+}
+
 // verb posts an extension or core verb on an object.
 func (b *box) verb(kind, id, verb, who string, members m, hs ...header) reply {
 	b.t.Helper()
-	return b.do("POST", kind+"/"+url.PathEscape(id)+"/"+verb, who, body(members), hs...)
+	return b.do("POST", kind+"/"+escaped(id)+"/"+verb, who, body(members), hs...)
 }
 
 // eventually polls until f holds, for things that happen in the background.
