@@ -75,6 +75,7 @@ type card struct {
 	col   int
 	prio  int
 	group string
+	pass  bool
 }
 
 // group is a heading with its cards.
@@ -87,7 +88,8 @@ type group struct {
 // arrangement is the order of all cards under one set of choices.
 type arrangement struct {
 	key    arrangeKey
-	cards  []card // in order, all groups
+	all    []card // every known item, in order
+	cards  []card // those that pass the filter
 	groups []group
 	total  int // open items known
 	passed int // of them, shown by the filter
@@ -103,53 +105,90 @@ type arrangeKey struct {
 	loaded  bool
 }
 
-// arrange brings the arrangement up to date. It starts from the order it had:
-// sorting what is almost sorted costs one pass.
+// fewChanged is up to how many changed cards are put in their places one by one
+// instead of sorting everything.
+const fewChanged = 64
+
+// arrange brings the arrangement up to date. Items are immutable, so that one
+// that is the same value as before needs no second look: a change of one item
+// costs one pass and no sort.
 func (a *arrangement) arrange(st *fleet.State, q filter.Query, key arrangeKey, now time.Time) {
 	if key == a.key {
 		return
 	}
-	sameRows := key.filter == a.key.filter && key.closed == a.key.closed && key.second == a.key.second
+	build := func(it *acop.Item) card {
+		return card{item: it, col: columnOf(it.Status()), prio: it.WorkItem.Priority.Rank(),
+			group: groupOf(it, key.by), pass: passes(it, q, now)}
+	}
+	resort := key.order != a.key.order || key.by != a.key.by || !a.key.loaded
+	if resort || key.filter != a.key.filter || key.second != a.key.second {
+		for i := range a.all {
+			a.all[i] = build(a.all[i].item)
+		}
+	}
 	a.key = key
-	a.collect(st, q, key, now, sameRows)
-	slices.SortStableFunc(a.cards, compareCards(key))
+	changed := a.refresh(st, build)
+	compare := compareCards(key)
+	if resort || len(changed) > fewChanged {
+		a.all = append(a.all, changed...)
+		slices.SortFunc(a.all, compare)
+	} else {
+		for _, c := range changed {
+			at, _ := slices.BinarySearchFunc(a.all, c, compare)
+			a.all = slices.Insert(a.all, at, c)
+		}
+	}
+	a.pick()
 	a.cut(key)
 }
 
-func (a *arrangement) collect(st *fleet.State, q filter.Query, key arrangeKey, now time.Time, keep bool) {
-	a.total, a.passed = 0, 0
-	old := a.cards
-	if !keep {
-		old = nil
+// refresh takes the cards whose items changed or are gone out of all and returns
+// the changed and the new ones.
+func (a *arrangement) refresh(st *fleet.State, build func(*acop.Item) card) []card {
+	var changed []card
+	kept := a.all[:0]
+	for _, c := range a.all {
+		switch it := st.Items[c.item.WorkItem.WorkItemID]; {
+		case it == c.item:
+			kept = append(kept, c)
+		case it != nil:
+			changed = append(changed, build(it))
+		}
 	}
-	known := make(map[string]struct{}, len(old))
-	next := make([]card, 0, len(st.Items))
-	add := func(it *acop.Item) {
-		c := card{item: it, col: columnOf(it.Status()), prio: it.WorkItem.Priority.Rank()}
-		if c.col != closed {
-			a.total++
-		}
-		if !passes(it, q, now) {
-			return
-		}
-		if c.col != closed {
-			a.passed++
-		}
-		c.group = groupOf(it, key.by)
-		next = append(next, c)
+	clear(a.all[len(kept):])
+	a.all = kept
+	if len(kept)+len(changed) == len(st.Items) {
+		return changed
 	}
-	for _, c := range old {
-		known[c.item.ID()] = struct{}{}
-		if it := st.Items[c.item.ID()]; it != nil {
-			add(it)
+	known := map[string]struct{}{}
+	for _, cs := range [][]card{kept, changed} {
+		for _, c := range cs {
+			known[c.item.WorkItem.WorkItemID] = struct{}{}
 		}
 	}
 	for id, it := range st.Items {
 		if _, ok := known[id]; !ok {
-			add(it)
+			changed = append(changed, build(it))
 		}
 	}
-	a.cards = next
+	return changed
+}
+
+// pick selects the cards that pass the filter, and counts.
+func (a *arrangement) pick() {
+	a.cards, a.total, a.passed = a.cards[:0], 0, 0
+	for _, c := range a.all {
+		if c.col != closed {
+			a.total++
+		}
+		if !c.pass {
+			continue
+		}
+		if c.col != closed {
+			a.passed++
+		}
+		a.cards = append(a.cards, c)
+	}
 }
 
 func passes(it *acop.Item, q filter.Query, now time.Time) bool {
