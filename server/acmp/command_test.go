@@ -1,0 +1,460 @@
+//go:build unix
+
+package acmp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"signalbox/model/acmp"
+)
+
+func needShell(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("needs sh")
+	}
+}
+
+// shell is a capability that runs a script; the script is ours, input never is.
+func shell(script string, change func(*Command)) func() Options {
+	return func() Options {
+		cmd := &Command{Argv: []string{"sh", "-c", script}, StopGrace: 500 * time.Millisecond}
+		if change != nil {
+			change(cmd)
+		}
+		return Options{Capabilities: []Capability{{Info: acmp.Capability{Name: "work"}, Command: cmd}}}
+	}
+}
+
+// joined is what the chunks of a stream make together.
+func joined(t *testing.T, ms []message) string {
+	t.Helper()
+	var a acmp.Assembler
+	for _, m := range ms {
+		if m.Method == acmp.MethodStreamChunk {
+			_ = a.Add(m.Params.Chunk)
+		}
+	}
+	return string(a.Payload().Raw())
+}
+
+func chunks(ms []message) (out []string) {
+	for _, m := range ms {
+		if m.Method == acmp.MethodStreamChunk {
+			out = append(out, string(m.Params.Chunk.Data))
+		}
+	}
+	return out
+}
+
+func streamed(id string) map[string]any { return invokeParamsOf(id, map[string]any{"stream": true}) }
+
+// Each line is one chunk with its end; a line without one goes out after 100 ms.
+func TestLines(t *testing.T) {
+	needShell(t)
+	onBoth(t, shell(`printf 'one\ntwo\r\n'; printf 'par'; sleep 0.3; printf 'tial\n'; printf 'last'`, nil),
+		func(t *testing.T, _ *Provider, c peer) {
+			ms := c.request(t, acmp.MethodInvoke, streamed(taskID())).all(t)
+			if got := joined(t, ms); got != "one\ntwo\r\npartial\nlast" {
+				t.Errorf("joined %q", got)
+			}
+			want := `["one\n" "two\r\n" "par" "tial\n" "last" ""]`
+			if got := fmt.Sprint(chunks(ms)); got != want {
+				t.Errorf("chunks %s, want %s", got, want)
+			}
+			if last := ms[len(ms)-1]; last.Result == nil || !last.Result.OutputStreamed {
+				t.Errorf("last: %s", last.raw)
+			}
+		})
+}
+
+// B24: no character is cut, wherever the writes are; a bad byte is one U+FFFD.
+func TestNoCharacterIsCut(t *testing.T) {
+	needShell(t)
+	const s = "東京 👍🏽 “ok”"
+	var script strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&script, "printf '\\%03o'; ", s[i])
+		if i%5 == 2 {
+			script.WriteString("sleep 0.12; ")
+		}
+	}
+	for _, mode := range []OutputMode{OutputLines, OutputText} {
+		p := newProvider(t, shell(script.String(), func(c *Command) { c.Output = mode })())
+		ms := overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID())).all(t)
+		if got := joined(t, ms); got != s {
+			t.Errorf("%s: %q", mode, got)
+		}
+		for _, c := range chunks(ms) {
+			if strings.ContainsRune(c, utf8.RuneError) {
+				t.Errorf("%s: chunk %q", mode, c)
+			}
+		}
+	}
+	p := newProvider(t, shell(`printf 'a\377b\n'`, nil)())
+	if got := joined(t, overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID())).all(t)); got != "a\uFFFDb\n" {
+		t.Errorf("bad byte: %q", got)
+	}
+}
+
+func TestNDJSON(t *testing.T) {
+	needShell(t)
+	o := shell(`echo '{"a":1}'; echo '{"acmp":"heartbeat","progress":0.4,"detail":"half"}'; echo; echo 'stray warning'; sleep 0.2; printf '[2]'`,
+		func(c *Command) { c.Output = OutputNDJSON })()
+	o.HeartbeatInterval = 50 * time.Millisecond
+	p := newProvider(t, o)
+	c := overHTTP(t, p)
+	id := taskID()
+	ms := c.request(t, acmp.MethodInvoke, streamed(id)).all(t)
+	if got, want := fmt.Sprint(chunks(ms)), `[{"a":1} "stray warning" [2] ""]`; got != want {
+		t.Errorf("chunks %s, want %s", got, want)
+	}
+	beat := false
+	for _, m := range ms {
+		beat = beat || m.Method == acmp.MethodHeartbeat && m.Params.Progress != nil && *m.Params.Progress == 0.4 && m.Params.Detail == "half"
+	}
+	if !beat {
+		t.Error("the control line did not become a heartbeat")
+	}
+	m := c.request(t, acmp.MethodInvoke, invokeParamsOf(id, nil)).answer(t)
+	if m.Result == nil || string(m.Result.Output.Data) != `[{"a":1},"stray warning",[2]]` {
+		t.Errorf("whole: %s", m.raw)
+	}
+}
+
+func TestBytesAndEmptyOutput(t *testing.T) {
+	needShell(t)
+	p := newProvider(t, shell(`printf '\000\377\n'`, func(c *Command) { c.Output = OutputBytes })())
+	if got := joined(t, overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID())).all(t)); got != "\x00\xff\n" {
+		t.Errorf("bytes %q", got)
+	}
+	for _, mode := range []OutputMode{OutputLines, OutputText, OutputNDJSON, OutputBytes} { // A-122
+		p := newProvider(t, shell(`true`, func(c *Command) { c.Output = mode })())
+		m := overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID())).answer(t)
+		if m.Result == nil || m.Result.Output == nil || m.Result.OutputStreamed {
+			t.Errorf("%s: %s", mode, m.raw)
+		}
+	}
+}
+
+// Input reaches the command on stdin, streamed or not, or as one argument, and
+// never through a shell.
+func TestInputModes(t *testing.T) {
+	needShell(t)
+	const hostile = "$(touch pwned); `id` \"quoted\" 'too' -n\n"
+	t.Run("stdin", func(t *testing.T) {
+		onBoth(t, shell("cat", nil), func(t *testing.T, _ *Provider, c peer) {
+			m := c.request(t, acmp.MethodInvoke, map[string]any{"task_id": taskID(), "capability": "work", "input": text(hostile)}).answer(t)
+			if m.Result == nil {
+				t.Fatalf("answer: %s", m.raw)
+			}
+			if got := string(m.Result.Output.Raw()); got != hostile {
+				t.Errorf("got %q", got)
+			}
+		})
+	})
+	t.Run("arg", func(t *testing.T) {
+		o := func() Options {
+			return Options{Capabilities: []Capability{{Info: acmp.Capability{Name: "work"},
+				Command: &Command{Argv: []string{"printf", "%s|"}, Input: InputArg, Output: OutputText}}}}
+		}
+		onBoth(t, o, func(t *testing.T, _ *Provider, c peer) {
+			m := c.request(t, acmp.MethodInvoke, map[string]any{"task_id": taskID(), "capability": "work", "input": text(hostile)}).answer(t)
+			if m.Result == nil {
+				t.Fatalf("answer: %s", m.raw)
+			}
+			if got := string(m.Result.Output.Raw()); got != hostile+"|" {
+				t.Errorf("got %q", got)
+			}
+		})
+	})
+	t.Run("streamed", func(t *testing.T) {
+		onBoth(t, shell("while read l; do echo got $l; done", nil), func(t *testing.T, _ *Provider, c peer) {
+			id := taskID()
+			r := c.request(t, acmp.MethodInvoke, map[string]any{"task_id": id, "capability": "work", "input_stream": true, "stream": true})
+			for i := range 3 {
+				c.notify(t, acmp.MethodInputChunk, inputChunk(id, i, fmt.Sprintf("line%d\n", i), i == 2))
+				if m := r.next(t); string(m.Params.Chunk.Data) != fmt.Sprintf(`"got line%d\n"`, i) {
+					t.Fatalf("chunk: %s", m.raw)
+				}
+			}
+			if m := r.all(t); m[len(m)-1].Result == nil {
+				t.Errorf("answer: %s", m[len(m)-1].raw)
+			}
+		})
+	})
+	t.Run("none", func(t *testing.T) {
+		p := newProvider(t, shell("cat", func(c *Command) { c.Input = InputNone })())
+		c := overHTTP(t, p)
+		m := c.request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), map[string]any{"input": text("ignored")})).answer(t)
+		if m.Result == nil || string(m.Result.Output.Data) != `""` {
+			t.Errorf("answer: %s", m.raw)
+		}
+		if code := c.request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), map[string]any{"input_stream": true})).code(t); code != acmp.CodeFeatureUnsupported {
+			t.Errorf("input_stream: %d", code)
+		}
+	})
+}
+
+// B38: a flood on stderr does not block; the exit code and the tail are told.
+func TestExitCodeAndStderr(t *testing.T) {
+	needShell(t)
+	script := `i=0; while [ $i -lt 3000 ]; do echo "noise noise noise noise noise noise noise noise noise $i" >&2; i=$((i+1)); done; echo out; echo 'the reason' >&2; exit 3`
+	onBoth(t, shell(script, nil), func(t *testing.T, _ *Provider, c peer) {
+		m := c.request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), nil)).answer(t)
+		if m.Error == nil || m.Error.Code != acmp.CodeInternal {
+			t.Fatalf("answer: %s", m.raw)
+		}
+		detail, _ := m.Error.Data["detail"].(string)
+		if !strings.HasPrefix(detail, "exit status 3\n") || !strings.HasSuffix(detail, "the reason") || len(detail) > 5000 {
+			t.Errorf("detail %q", detail)
+		}
+		if m.Error.Data["exit_code"] != float64(3) {
+			t.Errorf("exit_code %v", m.Error.Data["exit_code"])
+		}
+	})
+	p := newProvider(t, Options{Capabilities: []Capability{{Info: acmp.Capability{Name: "work"}, Command: &Command{Argv: []string{"/no/such/program"}}}}})
+	m := overHTTP(t, p).request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), nil)).answer(t)
+	if m.Error == nil || m.Error.Code != acmp.CodeInternal || strings.Contains(string(m.raw), "/no/such") {
+		t.Errorf("missing program: %s", m.raw)
+	}
+}
+
+// alive reports whether a process runs; one that is only waiting to be reaped does
+// not.
+func alive(pid int) bool {
+	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return syscall.Kill(pid, 0) == nil && !errors.Is(err, os.ErrNotExist)
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(after, "Z")
+}
+
+// familyScript prints its own pid and that of a child that ignores SIGTERM.
+const familyScript = `sh -c 'trap "" TERM; echo $$; exec sleep 301' & echo $$; wait; sleep 302`
+
+// readFamily takes the two pids from the stream.
+func readFamily(t *testing.T, r *reply) []int {
+	t.Helper()
+	var pids []int
+	for len(pids) < 2 {
+		m := r.next(t)
+		if m.Method != acmp.MethodStreamChunk {
+			continue
+		}
+		s, _ := m.Params.Chunk.Text()
+		for f := range strings.FieldsSeq(s) {
+			pid, err := strconv.Atoi(f)
+			if err != nil {
+				t.Fatalf("no pid: %s", m.raw)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// A-137 for commands: one -33004, and the whole group is gone, the deaf grandchild
+// too.
+func TestCancelEndsTheGroup(t *testing.T) {
+	needShell(t)
+	onBoth(t, shell(familyScript, nil), func(t *testing.T, p *Provider, c peer) {
+		id := taskID()
+		r := c.request(t, acmp.MethodInvoke, streamed(id))
+		pids := readFamily(t, r)
+		c.notify(t, acmp.MethodCancel, map[string]any{"task_id": id})
+		if code := r.code(t); code != acmp.CodeCancelled {
+			t.Errorf("code %d", code)
+		}
+		<-p.table.find(id).task.returned
+		for _, pid := range pids {
+			eventually(t, fmt.Sprintf("process %d is gone", pid), func() bool { return !alive(pid) })
+		}
+	})
+}
+
+// The command's end is the end of its group, also where it ended well and a
+// grandchild holds its output open.
+func TestBackgroundChildDoesNotOutliveItsCommand(t *testing.T) {
+	needShell(t)
+	p := newProvider(t, shell(`sleep 303 & echo $!`, nil)())
+	r := overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID()))
+	ms := r.all(t)
+	if ms[len(ms)-1].Result == nil {
+		t.Fatalf("answer: %s", ms[len(ms)-1].raw)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(joined(t, ms)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the child is gone", func() bool { return !alive(pid) })
+}
+
+// B39: kill -9 of the provider leaves no child and no grandchild after 5 s.
+func TestKilledProviderLeavesNoOrphan(t *testing.T) {
+	needShell(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "provider", familyScript)
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	peer := newStdioPeer(in, out)
+	pids := readFamily(t, peer.request(t, acmp.MethodInvoke, streamed(taskID())))
+	killed := time.Now()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	for _, pid := range pids {
+		eventually(t, fmt.Sprintf("process %d is gone", pid), func() bool { return !alive(pid) })
+	}
+	if d := time.Since(killed); d > 5*time.Second {
+		t.Errorf("only after %v", d)
+	}
+}
+
+// providerProcess is a provider on stdio that serves one script; see TestMain.
+func providerProcess(script string) int {
+	self, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	o := shell(script, nil)()
+	o.Watchdog = []string{self, "watchdog"}
+	p, err := New(o)
+	if err != nil {
+		return 1
+	}
+	if err := p.ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil {
+		return 1
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if p.Close(ctx) != nil {
+		return 1
+	}
+	return 0
+}
+
+// A-048: end of stdin is the end of the provider, and of what it runs.
+func TestStdinEOFEndsTheProvider(t *testing.T) {
+	needShell(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "provider", familyScript)
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	peer := newStdioPeer(in, out)
+	pids := readFamily(t, peer.request(t, acmp.MethodInvoke, streamed(taskID())))
+	in.Close()
+	exited := make(chan error, 1)
+	<-peer.done
+	go func() { exited <- cmd.Wait() }()
+	select {
+	case err := <-exited:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		_ = cmd.Process.Kill()
+		t.Fatal("the provider lives on")
+	}
+	for _, pid := range pids {
+		if alive(pid) {
+			t.Errorf("process %d lives on", pid)
+		}
+	}
+}
+
+// Children get no token and nothing of the owner's address.
+func TestChildEnvironment(t *testing.T) {
+	needShell(t)
+	for _, name := range []string{"ACMP_BEARER_TOKEN", "SIGNALBOX_TOKEN_FILE", "ACOP_BACKEND_BEARER_TOKEN", "ACOP_BACKEND_BASE_URI"} {
+		t.Setenv(name, "SECRET123")
+	}
+	t.Setenv("HARMLESS", "kept")
+	p := newProvider(t, shell("env", nil)())
+	got := joined(t, overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID())).all(t))
+	if strings.Contains(got, "SECRET123") || !strings.Contains(got, "HARMLESS=kept") {
+		t.Errorf("environment:\n%s", got)
+	}
+}
+
+// max_parallel: the third waits, within its deadline.
+func TestMaxParallel(t *testing.T) {
+	needShell(t)
+	dir := t.TempDir()
+	o := shell(`echo started; while [ ! -e go ]; do sleep 0.02; done`, func(c *Command) { c.Dir = dir })()
+	o.Capabilities[0].MaxParallel = 2
+	p := newProvider(t, o)
+	c := overHTTP(t, p)
+	var rs []*reply
+	for range 2 {
+		r := c.request(t, acmp.MethodInvoke, streamed(taskID()))
+		r.next(t)
+		rs = append(rs, r)
+	}
+	if code := c.request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), map[string]any{"timeout_ms": 100})).code(t); code != acmp.CodeTimeout {
+		t.Errorf("queued beyond its deadline: %d", code)
+	}
+	third := c.request(t, acmp.MethodInvoke, streamed(taskID()))
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range append(rs, third) {
+		ms := r.all(t)
+		if ms[len(ms)-1].Result == nil {
+			t.Errorf("answer: %s", ms[len(ms)-1].raw)
+		}
+	}
+}
+
+// A run above the command's own timeout_ms is -33003.
+func TestCommandTimeout(t *testing.T) {
+	needShell(t)
+	p := newProvider(t, shell("sleep 304", func(c *Command) { c.Timeout = 100 * time.Millisecond })())
+	m := overHTTP(t, p).request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), nil)).answer(t)
+	if m.Error == nil || m.Error.Code != acmp.CodeTimeout {
+		t.Errorf("answer: %s", m.raw)
+	}
+}
+
+func TestProgressPattern(t *testing.T) {
+	needShell(t)
+	o := shell(`printf 'at 40%%\r' >&2; sleep 0.2`, func(c *Command) { c.Progress = regexp.MustCompile(`(\d+)%`) })()
+	o.HeartbeatInterval = 40 * time.Millisecond
+	p := newProvider(t, o)
+	seen := false
+	for _, m := range overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID())).all(t) {
+		seen = seen || m.Params.Progress != nil && *m.Params.Progress == 0.4
+	}
+	if !seen {
+		t.Error("no heartbeat with the progress")
+	}
+}
