@@ -87,12 +87,15 @@ func (d *Dialog) begin() {
 	d.armed = !d.Auto
 	d.focus = len(d.Fields)
 	for i, f := range d.Fields {
-		if !f.Skip {
+		if !f.Skip && d.shows(f) {
 			d.focus = i
 			break
 		}
 	}
 }
+
+// shows reports whether f is asked for as the other fields stand.
+func (d *Dialog) shows(f *Field) bool { return f.When == nil || f.When(d) }
 
 // Armed reports whether keys reach the dialog.
 func (d *Dialog) Armed() bool { d.begin(); return d.armed }
@@ -156,9 +159,9 @@ func (d *Dialog) Key(k tea.KeyPressMsg) Outcome {
 	case "esc":
 		return d.esc(f)
 	case "tab":
-		d.move(1)
+		d.move(1, false)
 	case "shift+tab":
-		d.move(-1)
+		d.move(-1, false)
 	case "down":
 		d.vertical(1)
 	case "up":
@@ -184,7 +187,7 @@ func (d *Dialog) vertical(n int) {
 		d.scrollBy(n)
 		return
 	}
-	d.move(n)
+	d.move(n, false)
 }
 
 func (d *Dialog) scrollBy(n int) { d.scroll = max(0, min(d.scroll+n, len(d.Info)-d.infoH)) }
@@ -196,7 +199,7 @@ func (d *Dialog) esc(f *Field) Outcome {
 		return Outcome{}
 	}
 	for _, f := range d.Fields {
-		if f.typed {
+		if f.typed && d.shows(f) {
 			d.asking = true
 			d.note = "Leave and lose what you typed? y / n"
 			return Outcome{}
@@ -210,12 +213,16 @@ func (d *Dialog) leave(k tea.KeyPressMsg) Outcome {
 	return Outcome{Closed: k.String() == "y"}
 }
 
-// move goes to the next stop: fields first, then the buttons.
-func (d *Dialog) move(n int) {
+// move goes to the next stop: fields first, then the buttons. With skip it
+// passes by the fields that have a good default.
+func (d *Dialog) move(n int, skip bool) {
 	stops := len(d.Fields) + 1
 	for range stops {
 		d.focus = (d.focus + n + stops) % stops
-		if d.focus == len(d.Fields) || !d.Fields[d.focus].Skip {
+		if d.focus == len(d.Fields) {
+			return
+		}
+		if f := d.Fields[d.focus]; d.shows(f) && !(skip && f.Skip) {
 			return
 		}
 	}
@@ -231,7 +238,7 @@ func (d *Dialog) enter(f *Field) Outcome {
 		d.note = why
 		return Outcome{}
 	}
-	d.move(1)
+	d.move(1, true)
 	if d.focus == len(d.Fields) && d.Default < len(d.Buttons) && d.Buttons[d.Default].Value != "" {
 		return d.press(d.Default)
 	}
@@ -266,7 +273,7 @@ func (d *Dialog) press(i int) Outcome {
 		return Outcome{Closed: true}
 	}
 	for at, f := range d.Fields {
-		if why := f.Check(); why != "" {
+		if why := f.Check(); why != "" && d.shows(f) {
 			d.focus, d.note = at, why
 			return Outcome{}
 		}

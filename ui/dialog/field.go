@@ -39,9 +39,11 @@ type Field struct {
 	Required bool
 	// Valid refuses an answer with half a sentence.
 	Valid func(string) string
-	// Skip leaves the field out of the way of enter and tab at first; it is
-	// reached with shift+tab. Used for what has a good default.
+	// Skip lets enter pass the field by; tab reaches it. Used for what has a good
+	// default.
 	Skip bool
+	// When, if not nil, says whether the field is asked for as the others stand.
+	When func(*Dialog) bool
 
 	ed     kit.Editor
 	set    bool

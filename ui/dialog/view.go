@@ -127,6 +127,9 @@ func (p *painter) tail(changed string) []string {
 		out = append(out, kit.Blank(p.w))
 	}
 	for i, f := range p.d.Fields {
+		if !p.d.shows(f) {
+			continue
+		}
 		out = append(out, p.field(f, i == p.d.focus, len(out))...)
 	}
 	if changed != "" {

@@ -105,6 +105,10 @@ type Binding struct {
 	Shown string
 	// Row puts it in the key row; else only the help lists it.
 	Row bool
+	// Over takes a key of the frame for as long as the binding is listed, for
+	// example n while a search is under way. Without it a clash is an error that
+	// a test finds.
+	Over bool
 }
 
 // Match gives the Do of the binding that key belongs to, or "".

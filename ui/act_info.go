@@ -1,0 +1,231 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"signalbox/model/acop"
+	"signalbox/model/text"
+	"signalbox/ui/dialog"
+	"signalbox/ui/kit"
+)
+
+// manyShown is how many targets a bulk dialog lists.
+const manyShown = 8
+
+// label is a line "label  text" with aligned labels.
+func label(name, s string, tone dialog.Tone) dialog.Line {
+	return dialog.Line{{Text: fmt.Sprintf("%-10s", name), Tone: dialog.Muted}, {Text: s, Tone: tone}}
+}
+
+// itemInfo tells what an item is and what hangs on it.
+func (m *Model) itemInfo(ss []subject) []dialog.Line {
+	if len(ss) != 1 {
+		return m.listInfo(ss)
+	}
+	it := ss[0].item
+	if it == nil {
+		return nil
+	}
+	w := it.WorkItem
+	out := []dialog.Line{dialog.Text(headline(it), dialog.Strong)}
+	out = append(out, label("state", string(w.Status)+" · "+string(w.WorkKind)+" · "+string(w.Priority)+
+		fmt.Sprintf(" · score %.2f", w.ActionabilityScore), dialog.Plain))
+	if s := clean(w.Summary); s != "" && s != headline(it) {
+		out = append(out, dialog.Text(s, dialog.Muted))
+	}
+	out = append(out, m.blockerLines(it)...)
+	return append(out, m.dependentLines(it)...)
+}
+
+// headline is an item's title, or what stands for it.
+func headline(it *acop.Item) string {
+	for _, s := range []string{it.WorkItem.Title, it.WorkItem.Summary, it.ID()} {
+		if s != "" {
+			return text.Clip(clean(s), 200)
+		}
+	}
+	return ""
+}
+
+func (m *Model) blockerLines(it *acop.Item) []dialog.Line {
+	var out []dialog.Line
+	for _, b := range it.Blockers {
+		s := clean(b.BlockerCode) + " · " + clean(string(b.Severity))
+		if b.DependsOnWorkItemID != "" {
+			s += " · waits for " + shortID(b.DependsOnWorkItemID, 30)
+		}
+		out = append(out, label("blocker", s, dialog.Warn))
+		if b.Summary != "" {
+			out = append(out, label("", text.Clip(clean(b.Summary), 160), dialog.Plain))
+		}
+	}
+	return out
+}
+
+func (m *Model) dependentLines(it *acop.Item) []dialog.Line {
+	ids := m.state.Dependents(it.ID())
+	if len(ids) == 0 {
+		return nil
+	}
+	short := make([]string, len(ids))
+	for i, id := range ids {
+		short[i] = shortID(id, 24)
+	}
+	return []dialog.Line{label("unblocks", fmt.Sprintf("%d: %s", m.state.Blocks(it.ID()), shortList(short, 3)), dialog.Plain)}
+}
+
+// listInfo lists the targets of a bulk act.
+func (m *Model) listInfo(ss []subject) []dialog.Line {
+	var out []dialog.Line
+	for i, s := range ss {
+		if i == manyShown {
+			out = append(out, dialog.Text(fmt.Sprintf("and %d more", len(ss)-i), dialog.Muted))
+			break
+		}
+		line := dialog.Line{{Text: text.Pad(targetName(s.t), 28) + " ", Tone: dialog.Plain}}
+		if s.item != nil {
+			line = append(line, dialog.Span{Text: headline(s.item), Tone: dialog.Muted})
+		} else if s.task != nil {
+			line = append(line, dialog.Span{Text: clean(s.task.Params.Capability), Tone: dialog.Muted})
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// liveOverlaps are the live claims on other items that share paths or symbols.
+func (m *Model) liveOverlaps(it *acop.Item) []acop.Overlap {
+	if it == nil || len(it.WorkItem.OwnedPaths)+len(it.WorkItem.OwnedSymbols) == 0 {
+		return nil
+	}
+	var out []acop.Overlap
+	for id, o := range m.state.Items {
+		if o.Lease == nil || id == it.ID() {
+			continue
+		}
+		paths, symbols := acop.Overlaps(it, o)
+		if len(paths)+len(symbols) == 0 {
+			continue
+		}
+		out = append(out, acop.Overlap{
+			WorkItemID: id, WorkerAgentUID: o.Holder(), ExpiresAtUTC: o.Lease.Claim.ExpiresAtUTC,
+			Paths: paths, Symbols: symbols,
+		})
+	}
+	slices.SortFunc(out, func(a, b acop.Overlap) int { return strings.Compare(a.WorkItemID, b.WorkItemID) })
+	return out
+}
+
+// grantInfo tells who asks, what collides and what hangs on the item.
+func (m *Model) grantInfo(ss []subject) []dialog.Line {
+	if len(ss) != 1 {
+		out := m.listInfo(ss)
+		for _, s := range ss {
+			if n := len(m.liveOverlaps(s.item)); n > 0 {
+				out = append(out, dialog.Text(fmt.Sprintf("%s overlaps %d live claims", targetName(s.t), n), dialog.Warn))
+			}
+		}
+		return out
+	}
+	s := ss[0]
+	if s.item == nil {
+		return nil
+	}
+	out := m.itemInfo(ss)
+	if in := m.intentOf(s); in != nil {
+		c := in.ClaimIntent
+		out = append(out, label("asks", fmt.Sprintf("%s %s ago · TTL %d s · scope %s", clean(c.WorkerAgentUID),
+			kit.Ago(m.state.FromOwner(c.RequestedAtUTC), m.clock.now), c.RequestedTTLSeconds, text.Clip(clean(c.Scope), 40)), dialog.Plain))
+	}
+	for _, o := range m.liveOverlaps(s.item) {
+		shared := text.Clip(text.ID(strings.Join(append(o.Paths, o.Symbols...), ", ")), 60)
+		left := kit.Span(m.state.FromOwner(o.ExpiresAtUTC).Sub(m.clock.now))
+		out = append(out, label("overlap", fmt.Sprintf("%s · %s · lease %s left", shared, clean(o.WorkerAgentUID), left), dialog.Warn))
+		out = append(out, label("", "on "+shortID(o.WorkItemID, 48), dialog.Muted))
+	}
+	if m.state.Settings.Frozen {
+		out = append(out, dialog.Text("Grants are frozen; the owner will refuse.", dialog.Bad))
+	}
+	return out
+}
+
+// evidenceInfo puts what was required beside what was given.
+func (m *Model) evidenceInfo(ss []subject) []dialog.Line {
+	if len(ss) != 1 {
+		out := m.listInfo(ss)
+		if n := m.missing(ss); n > 0 {
+			out = append(out, dialog.Text(fmt.Sprintf("%d requirements have no evidence", n), dialog.Bad))
+		}
+		return out
+	}
+	it := ss[0].item
+	if it == nil {
+		return nil
+	}
+	out := []dialog.Line{dialog.Text(headline(it), dialog.Strong)}
+	var ev acop.CompletionEvidence
+	if c := it.Completion; c != nil {
+		ev = c.Evidence
+		out = append(out, label("done by", clean(c.CompletedBy)+" "+kit.Ago(m.state.FromOwner(c.CompletedAtUTC), m.clock.now)+" ago", dialog.Plain))
+	}
+	given := 0
+	for _, r := range it.ValidationRequirements {
+		ok := slices.Contains(ev.ValidationResults, r.RequirementID)
+		if ok {
+			given++
+		}
+		out = append(out, m.requirementLine(r, ok))
+	}
+	if len(it.ValidationRequirements) == 0 {
+		out = append(out, label("evidence", "nothing was required", dialog.Muted))
+	} else {
+		out = append(out, label("evidence", fmt.Sprintf("%d of %d, as the worker says", given, len(it.ValidationRequirements)), dialog.Muted))
+	}
+	for _, id := range ev.ArtifactIDs {
+		out = append(out, label("artifact", text.Clip(text.ID(id), 80), dialog.Plain))
+	}
+	return append(out, m.dependentLines(it)...)
+}
+
+func (m *Model) requirementLine(r acop.ValidationRequirement, ok bool) dialog.Line {
+	g := m.look.styles.G
+	mark, word, tone := g.Cross2, "missing", dialog.Bad
+	if ok {
+		mark, word, tone = g.Check, "given", dialog.OK
+	}
+	return dialog.Line{
+		{Text: mark + " " + fmt.Sprintf("%-8s", word), Tone: tone},
+		{Text: text.Pad(shortID(r.RequirementID, 22), 22) + " ", Tone: dialog.Plain},
+		{Text: text.Clip(clean(r.Summary), 80), Tone: dialog.Muted},
+	}
+}
+
+// holderInfo tells who is hit by a revoke.
+func (m *Model) holderInfo(ss []subject) []dialog.Line {
+	if len(ss) != 1 {
+		return m.listInfo(ss)
+	}
+	it := ss[0].item
+	if it == nil {
+		return nil
+	}
+	out := []dialog.Line{dialog.Text(headline(it), dialog.Strong)}
+	l := it.Lease
+	if l == nil {
+		return out
+	}
+	now := m.clock.now
+	out = append(out, label("holder", fmt.Sprintf("%s · lease %s left", clean(l.Claim.WorkerAgentUID),
+		kit.Span(m.state.FromOwner(l.Claim.ExpiresAtUTC).Sub(now))), dialog.Plain))
+	renewed := "never renewed"
+	if !l.RenewedAtUTC.IsZero() {
+		renewed = "renewed " + kit.Ago(m.state.FromOwner(l.RenewedAtUTC), now) + " ago"
+	}
+	progress := "no word of progress"
+	if !l.ProgressAtUTC.IsZero() {
+		progress = "progress " + kit.Ago(m.state.FromOwner(l.ProgressAtUTC), now) + " ago: " + text.Clip(clean(l.Progress), 60)
+	}
+	return append(out, label("life", renewed+" · "+progress, dialog.Plain))
+}

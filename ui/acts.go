@@ -1,0 +1,253 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
+	"signalbox/ui/screen"
+)
+
+// actTimeout bounds every call to the owner or a provider.
+const actTimeout = 15 * time.Second
+
+// acts are the acts under way: asked for, and not yet confirmed by the owner's
+// own event. There is at most one per target.
+type acts struct {
+	session string // makes idempotency keys unique to this program
+	last    int
+	flying  map[int]*flight
+	byKey   map[string]int    // target key → flight
+	words   map[string]string // target key → "cancel requested"
+	running *action           // the action whose key was pressed, while it runs
+
+}
+
+// flight is one act under way.
+type flight struct {
+	id     int
+	verb   string // as a person says it: "cancel"
+	name   string // the target, clean and short
+	target screen.Target
+	act    acop.Act
+	taskID string
+	// answered is the revision the owner gave; the act is shown as requested
+	// until the log has reached it.
+	answered uint64
+	done     bool
+	bulk     *bulk
+}
+
+// bulk gathers the answers of one act on many targets.
+type bulk struct {
+	verb   string
+	total  int
+	done   int
+	failed []string
+}
+
+func newActs(session string) acts {
+	return acts{
+		session: session, flying: map[int]*flight{},
+		byKey: map[string]int{}, words: map[string]string{},
+	}
+}
+
+// keysOf are the keys under which rows may show the target of a flight: the row
+// itself, and its item.
+func keysOf(t screen.Target) []string {
+	keys := []string{t.Key()}
+	if t.WorkItemID != "" && t.Kind != screen.KindItem {
+		keys = append(keys, screen.Item(t.WorkItemID, 0).Key())
+	}
+	return keys
+}
+
+// busy names the act that is under way on t, or "".
+func (a *acts) busy(t screen.Target) string {
+	for _, k := range keysOf(t) {
+		if id, ok := a.byKey[k]; ok {
+			return a.flying[id].verb
+		}
+	}
+	return ""
+}
+
+func (a *acts) begin(f *flight) {
+	a.last++
+	f.id = a.last
+	a.flying[f.id] = f
+	for _, k := range keysOf(f.target) {
+		a.byKey[k] = f.id
+		a.words[k] = f.verb + " requested"
+	}
+}
+
+func (a *acts) end(f *flight) {
+	delete(a.flying, f.id)
+	for _, k := range keysOf(f.target) {
+		if a.byKey[k] == f.id {
+			delete(a.byKey, k)
+			delete(a.words, k)
+		}
+	}
+}
+
+// do asks the owner for act on t. What it says is shown as requested until the
+// owner's event arrives.
+func (m *Model) do(verb string, t screen.Target, act acop.Act, b *bulk) tea.Cmd {
+	if m.opts.Owner == nil {
+		return m.toast(screen.Bad, "there is no owner to ask")
+	}
+	if w := m.acts.busy(t); w != "" {
+		return m.refuse(verb, t, w+" is still waiting for the owner's answer; one act at a time", b)
+	}
+	f := &flight{verb: verb, name: targetName(t), target: t, act: act, bulk: b}
+	m.acts.begin(f)
+	f.act.Key = m.acts.session + "-" + strconv.Itoa(f.id)
+	m.apply(fleet.OwnAct{At: m.clock.now, ID: f.id, Act: f.act, Verb: string(act.Verb)})
+	return m.askOwner(f.id, f.act)
+}
+
+func (m *Model) askOwner(id int, act acop.Act) tea.Cmd {
+	owner, now, ctx := m.opts.Owner, m.opts.Now, m.ctx
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, actTimeout)
+		defer cancel()
+		r, err := owner.Do(ctx, act)
+		return actDone{id, r, err, now()}
+	}
+}
+
+// doTask runs call against the buyer for a task.
+func (m *Model) doTask(verb string, t screen.Target, call func(context.Context, Buyer) error) tea.Cmd {
+	if m.opts.Buyer == nil {
+		return m.toast(screen.Bad, "this program runs no tasks")
+	}
+	if w := m.acts.busy(t); w != "" {
+		return m.refuse(verb, t, w+" is still under way; one act at a time", nil)
+	}
+	f := &flight{verb: verb, name: targetName(t), target: t, taskID: t.TaskID}
+	m.acts.begin(f)
+	m.apply(fleet.OwnAct{At: m.clock.now, ID: f.id, TaskID: t.TaskID, Verb: verb})
+	buyer, now, ctx, id := m.opts.Buyer, m.opts.Now, m.ctx, f.id
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, actTimeout)
+		defer cancel()
+		err := call(ctx, buyer)
+		return taskActDone{id, t.TaskID, err, now()}
+	}
+}
+
+// onActDone takes the owner's answer.
+func (m *Model) onActDone(msg actDone) tea.Cmd {
+	f := m.acts.flying[msg.id]
+	if f == nil {
+		return nil
+	}
+	if msg.at.After(m.clock.now) {
+		m.clock.now = msg.at
+	}
+	m.apply(fleet.OwnAct{
+		At: msg.at, ID: f.id, Act: f.act, Verb: string(f.act.Verb),
+		Done: true, Err: msg.err, Receipt: msg.receipt,
+	})
+	if msg.err != nil {
+		m.acts.end(f)
+		m.opts.Log.Warn("act refused", "id", f.id, "verb", f.verb, "error", msg.err)
+		return m.refused(f, msg.err)
+	}
+	f.done = true
+	if msg.receipt != nil {
+		f.answered = msg.receipt.Revision
+	}
+	cmd := m.told(f, msg.receipt)
+	m.confirm()
+	return cmd
+}
+
+// confirm ends the acts whose own event the state has reached.
+func (m *Model) confirm() {
+	for _, f := range m.acts.flying {
+		if f.done && f.taskID == "" && m.state.Revision >= f.answered {
+			m.acts.end(f)
+		}
+	}
+}
+
+// told says what an act did, in the owner's words.
+func (m *Model) told(f *flight, r *acop.Receipt) tea.Cmd {
+	if f.bulk != nil {
+		f.bulk.done++
+		return m.tellBulk(f.bulk)
+	}
+	text := f.verb + " " + f.name + ": done"
+	if r == nil {
+		return m.toast(screen.Good, text)
+	}
+	switch {
+	case r.Replayed:
+		text += ", as answered before (it may describe the past)"
+	case r.Status != "":
+		text += ", now " + string(r.Status)
+	case r.Item != nil:
+		text += ", now " + string(r.Item.Status())
+	}
+	if n := len(r.Released); n > 0 {
+		text += fmt.Sprintf("; %d became ready: %s", n, clean(shortList(r.Released, 3)))
+	}
+	return m.toast(screen.Good, text)
+}
+
+func (m *Model) tellBulk(b *bulk) tea.Cmd {
+	if b.done+len(b.failed) < b.total {
+		return nil
+	}
+	text := fmt.Sprintf("%s: %d of %d done", b.verb, b.done, b.total)
+	if len(b.failed) == 0 {
+		return m.toast(screen.Good, text)
+	}
+	return m.toast(screen.Bad, text+"; refused: "+shortList(b.failed, 4))
+}
+
+// refuse explains why an act was not even asked for.
+func (m *Model) refuse(verb string, t screen.Target, why string, b *bulk) tea.Cmd {
+	if b != nil {
+		b.failed = append(b.failed, targetName(t)+" ("+why+")")
+		return m.tellBulk(b)
+	}
+	return m.toast(screen.Warn, verb+" "+targetName(t)+": "+why)
+}
+
+// refused explains a refusal: code, plain words, what the object is now and what
+// to do (H-095).
+func (m *Model) refused(f *flight, err error) tea.Cmd {
+	if f.bulk != nil {
+		f.bulk.failed = append(f.bulk.failed, f.name+" ("+shortError(err)+")")
+		return m.tellBulk(f.bulk)
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return m.toast(screen.Bad, f.verb+" "+f.name+" refused: "+m.explain(f.target, err))
+}
+
+func (m *Model) onTaskActDone(msg taskActDone) tea.Cmd {
+	f := m.acts.flying[msg.id]
+	if f == nil {
+		return nil
+	}
+	m.acts.end(f)
+	m.apply(fleet.OwnAct{At: msg.at, ID: f.id, TaskID: msg.taskID, Verb: f.verb, Done: true, Err: msg.err})
+	if msg.err != nil {
+		m.opts.Log.Warn("task act failed", "id", f.id, "verb", f.verb, "error", msg.err)
+		return m.refused(f, msg.err)
+	}
+	return m.toast(screen.Info, f.verb+" "+shortTask(msg.taskID)+" asked for")
+}

@@ -1,0 +1,148 @@
+package ui
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/model/fleet"
+	"signalbox/ui/screen"
+	"signalbox/ui/theme"
+)
+
+// Options say what a dashboard is connected to and how it looks. The zero value
+// draws, but can act on nothing.
+type Options struct {
+	// Owner and Buyer carry out acts; nil makes every act of theirs refuse.
+	Owner Owner
+	Buyer Buyer
+	// Identity and Server are shown until the owner's snapshot tells better.
+	Identity, Server string
+
+	ReadOnly bool
+	NoColor  bool
+	ASCII    bool
+	Theme    theme.Name // "" is Auto
+	NoMouse  bool
+
+	// Now is the clock, read by commands alone; nil is time.Now.
+	Now func() time.Time
+	// CarriesOwner tells that the owner ends with this program.
+	CarriesOwner bool
+	// CanBackground offers, when quitting, to keep the work going without the
+	// screen; see [Model.Background].
+	CanBackground bool
+	// Notify is how a new ask makes itself known while the terminal has no
+	// focus: "" or "off", "bell", "osc".
+	Notify string
+	// OnAsk, when not nil, is called from a command for every ask that arrives.
+	OnAsk func(context.Context, fleet.Ask)
+	// Save, when not nil, writes an export and returns where it stands.
+	Save func(name string, content []byte) (path string, err error)
+	// Editor is the command of $EDITOR, split; empty turns editing outside off.
+	Editor []string
+	// Log takes what was shown as an error; nil discards it.
+	Log *slog.Logger
+}
+
+// Model is the root of the dashboard: the one tea.Model. It belongs to the
+// event loop.
+type Model struct {
+	opts  Options
+	state *fleet.State
+
+	clock   clock
+	look    look
+	size    size
+	rooms   rooms
+	acts    acts
+	toasts  toasts
+	queue   queueWatch
+	pointer pointer
+	input   input
+	end     ending
+
+	marks   screen.Marks
+	snoozed map[string]time.Time
+	dialogs []*open
+	cancel  context.CancelFunc
+	ctx     context.Context
+}
+
+// size is the terminal's size and what follows from it.
+type size struct {
+	w, h  int
+	rects Rects
+}
+
+// ending is how the dashboard was left.
+type ending struct {
+	background  bool
+	interrupted bool
+}
+
+// New makes a dashboard. Its commands run until ctx ends or the program quits.
+func New(ctx context.Context, o Options) *Model {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	m := &Model{
+		opts: o, ctx: ctx, cancel: cancel,
+		state:   fleet.New(),
+		look:    newLook(o),
+		acts:    newActs(rand.Text()),
+		marks:   screen.Marks{},
+		snoozed: map[string]time.Time{},
+	}
+	m.clock.now = o.Now()
+	m.pointer.focused = true
+	m.rooms.all = newScreens()
+	m.size.rects = Layout(0, 0)
+	return m
+}
+
+// State is the read model, for tests and for what stays after the program has
+// ended. It must not be used while the program runs.
+func (m *Model) State() *fleet.State { return m.state }
+
+// Background reports whether the person asked to keep the work going without the
+// screen. It is valid after the program has ended.
+func (m *Model) Background() bool { return m.end.background }
+
+// Interrupted reports whether the dashboard was left with ctrl+c.
+func (m *Model) Interrupted() bool { return m.end.interrupted }
+
+// Init asks the terminal for its background and starts the clock.
+func (m *Model) Init() tea.Cmd {
+	return tea.Batch(tea.RequestBackgroundColor, m.schedule())
+}
+
+// Update takes one message. It is pure: what takes time or touches the world is
+// returned as a command.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.route(msg)
+	return m, tea.Batch(cmd, m.schedule())
+}
+
+// ctxFor is what a screen sees in a view of w×h cells.
+func (m *Model) ctxFor(w, h int) *screen.Ctx {
+	return &screen.Ctx{
+		State: m.state, Now: m.clock.now, Styles: m.look.styles, W: w, H: h,
+		ReadOnly: m.opts.ReadOnly, Focused: m.screenHasKeys(),
+		Marks: m.marks, Pending: m.acts.words, Snoozed: m.snoozed,
+	}
+}
+
+func (m *Model) bodyCtx() *screen.Ctx { return m.ctxFor(m.size.rects.Body.W, m.size.rects.Body.H) }
+
+// screenHasKeys reports whether keys reach the screen.
+func (m *Model) screenHasKeys() bool {
+	return len(m.dialogs) == 0 && m.input.mode == inputNone
+}

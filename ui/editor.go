@@ -1,0 +1,69 @@
+package ui
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/model/text"
+	"signalbox/ui/screen"
+)
+
+// outside runs $EDITOR on a text while Bubble Tea has handed over the terminal.
+// Facts wait meanwhile and come all at once afterwards.
+type outside struct {
+	ctx     context.Context
+	command []string
+	text    string
+	std     [3]any
+}
+
+func (e *outside) SetStdin(r io.Reader)  { e.std[0] = r }
+func (e *outside) SetStdout(w io.Writer) { e.std[1] = w }
+func (e *outside) SetStderr(w io.Writer) { e.std[2] = w }
+
+// Run implements tea.ExecCommand; it leaves the edited text in e.text.
+func (e *outside) Run() error {
+	f, err := os.CreateTemp("", "signalbox-*.txt")
+	if err != nil {
+		return err
+	}
+	name := f.Name()
+	defer os.Remove(name)
+	_, err = f.WriteString(e.text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(e.ctx, e.command[0], append(e.command[1:len(e.command):len(e.command)], name)...)
+	cmd.Stdin, _ = e.std[0].(io.Reader)
+	cmd.Stdout, _ = e.std[1].(io.Writer)
+	cmd.Stderr, _ = e.std[2].(io.Writer)
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	b, err := os.ReadFile(name)
+	e.text = string(b)
+	return err
+}
+
+// editOutside opens $EDITOR on the text of a field.
+func (m *Model) editOutside(o *open, field, content string) tea.Cmd {
+	run := &outside{ctx: m.ctx, command: m.opts.Editor, text: content}
+	return tea.Exec(run, func(err error) tea.Msg { return edited{o, field, run.text, err} })
+}
+
+func (m *Model) onEdited(msg edited) tea.Cmd {
+	if msg.err != nil {
+		return m.toast(screen.Bad, "the editor failed: "+text.Clip(clean(msg.err.Error()), 120))
+	}
+	if f := msg.dialog.d.Field(msg.field); f != nil {
+		f.SetText(msg.text)
+	}
+	return m.readClock()
+}

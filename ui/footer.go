@@ -1,0 +1,159 @@
+package ui
+
+import (
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/screen"
+	"signalbox/ui/theme"
+)
+
+// hint is one entry of the key row or the help.
+type hint struct {
+	key, help string
+	why       string // why it cannot run now; "" = it can
+}
+
+// keyRow shows the keys that act on the selected row, from the live key map: the
+// possible ones first, then those that say why not when pressed.
+func (m *Model) keyRow() string {
+	st := m.look.styles
+	tail := []piece{}
+	for _, h := range m.fixedHints() {
+		tail = append(tail, hintPieces(st, h)...)
+	}
+	room := m.size.w - 1 - width(tail)
+	var head []piece
+	used := 0
+	for _, h := range m.rowHints() {
+		ps := hintPieces(st, h)
+		if used+width(ps) > room {
+			continue
+		}
+		head = append(head, ps...)
+		used += width(ps)
+	}
+	return kit.FitStyled(" "+render(head)+kit.Blank(room-used)+render(tail), m.size.w)
+}
+
+func hintPieces(st *theme.Styles, h hint) []piece {
+	key, help := st.Key, st.Text
+	if h.why != "" {
+		key, help = st.Muted, st.Muted
+	}
+	return []piece{{h.key, key, 0}, {" " + h.help + "  ", help, 0}}
+}
+
+// rowHints are the screen's own keys for the key row and the actions that fit
+// the row.
+func (m *Model) rowHints() []hint {
+	var can, cannot []hint
+	over := map[string]bool{}
+	for _, b := range m.room().Bindings() {
+		for _, k := range b.Keys {
+			over[k] = true
+		}
+		if b.Row {
+			can = append(can, hint{key: bindingKey(b), help: b.Help})
+		}
+	}
+	s := m.subjectOf(m.target())
+	for i := range actions {
+		a := &actions[i]
+		if a.group == groupFrame || over[a.keys[0]] || a.on&onNothing == 0 && !a.fits(s) {
+			continue
+		}
+		h := hint{key: a.keys[0], help: m.helpOf(a, s)}
+		ok, why := m.enabled(a, s)
+		if !ok {
+			h.why = why
+			cannot = append(cannot, h)
+			continue
+		}
+		can = append(can, h)
+	}
+	return append(can, cannot...)
+}
+
+// helpOf names the action as it would work on s.
+func (m *Model) helpOf(a *action, s subject) string {
+	switch {
+	case a.id == "block" && s.item != nil && s.item.Status() == "blocked":
+		return "unblock"
+	case a.id == "freeze" && m.state.Settings.Frozen:
+		return "unfreeze"
+	case a.id == "snooze" && s.t.AskKey != "":
+		if _, ok := m.snoozed[s.t.AskKey]; ok {
+			return "wake"
+		}
+	}
+	return a.help
+}
+
+func bindingKey(b screen.Binding) string {
+	if b.Shown != "" {
+		return b.Shown
+	}
+	return b.Keys[0]
+}
+
+// fixedHints stand at the right end, always.
+func (m *Model) fixedHints() []hint {
+	out := []hint{}
+	if len(m.rooms.sheets) > 0 {
+		out = append(out, hint{key: "esc", help: "back"})
+	}
+	return append(out, hint{key: "/", help: "filter"}, hint{key: ":", help: "commands"}, hint{key: "?", help: "keys"})
+}
+
+// putPalette draws the palette.
+func (m *Model) putPalette(lines []string) (c *cursorAt) {
+	st := m.look.styles
+	r := m.size.rects.Body
+	w := min(r.W, 90)
+	rows := min(r.H-4, 16)
+	if w < 20 || rows < 1 {
+		return nil
+	}
+	inner := w - 4
+	edge := st.Accent.Render(st.G.V)
+	box := []string{topLine(st, "Commands", w)}
+	s, x := m.input.ed.View(inner - 2)
+	row := st.Text.Render(s)
+	if m.input.ed.Value() == "" {
+		row = st.Muted.Render(kit.Fit(st.G, "action, screen, item, agent or task", inner-2, false))
+	}
+	box = append(box, edge+" "+st.Key.Render(": ")+row+" "+edge)
+	from := max(0, min(m.input.pick-rows/2, len(m.input.found)-rows))
+	for i := from; i < from+rows; i++ {
+		line := kit.Blank(inner)
+		if i < len(m.input.found) {
+			line = m.paletteRow(m.input.found[i], i == m.input.pick, inner)
+		} else if i == 0 {
+			line = st.Muted.Render(kit.Fit(st.G, "nothing fits", inner, false))
+		}
+		box = append(box, edge+" "+line+" "+edge)
+	}
+	box = append(box, bottomLine(st, w))
+	bx, by := r.X+(r.W-w)/2, r.Y+max(0, (r.H-len(box))/3)
+	kit.Overlay(lines, box, bx, by, w)
+	return barAt(bx+4+x, by+1)
+}
+
+func (m *Model) paletteRow(c command, picked bool, w int) string {
+	st := m.look.styles
+	sel := theme.SelNone
+	if picked {
+		sel = theme.SelFocused
+	}
+	name, note := st.Text, c.note
+	if c.why != "" {
+		name, note = st.Muted, "not now: "+c.why
+	}
+	nameW := min(30, max(12, w/3))
+	if n := text.Width(c.name); n > nameW && c.kind == "item" {
+		c.name = text.MiddleMark(c.name, nameW, st.G.Ellipsis)
+	}
+	return kit.Row(st, sel, w,
+		kit.Cell{Text: c.key, Style: st.Key, W: 6}, kit.Cell{Text: c.name, Style: name, W: nameW},
+		kit.Cell{Text: c.kind, Style: st.Muted, W: 6}, kit.Cell{Text: note, Style: st.Muted, W: max(0, w-nameW-15)})
+}

@@ -1,0 +1,116 @@
+package ui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/theme"
+)
+
+type cursorAt = tea.Cursor
+
+func topLine(st *theme.Styles, title string, w int) string {
+	title = text.ClipMark(title, w-6, st.G.Ellipsis)
+	return st.Accent.Render(st.G.TopLeft+st.G.H) + st.Title.Render(" "+title+" ") +
+		st.Accent.Render(strings.Repeat(st.G.H, max(0, w-5-text.Width(title)))+st.G.TopRight)
+}
+
+func bottomLine(st *theme.Styles, w int) string {
+	return st.Accent.Render(st.G.BottomLeft + strings.Repeat(st.G.H, max(0, w-2)) + st.G.BottomRight)
+}
+
+// helpLine is one line of the help: a heading, or a key.
+type helpLine struct {
+	head string
+	hint hint
+}
+
+// helpLines are all keys as they are now, by group: what the screen adds first.
+func (m *Model) helpLines() []helpLine {
+	var out []helpLine
+	over := map[string]bool{}
+	if bs := m.room().Bindings(); len(bs) > 0 {
+		out = append(out, helpLine{head: m.room().Name()})
+		for _, b := range bs {
+			for _, k := range b.Keys {
+				over[k] = true
+			}
+			out = append(out, helpLine{hint: hint{key: strings.Join(b.Keys, " "), help: b.Help}})
+		}
+	}
+	s := m.subjectOf(m.target())
+	for _, g := range []string{groupDecide, groupWork, groupTasks, groupRows, groupFrame} {
+		out = append(out, helpLine{}, helpLine{head: g})
+		for i := range actions {
+			a := &actions[i]
+			if a.group != g || over[a.keys[0]] {
+				continue
+			}
+			h := hint{key: strings.Join(a.keys, " "), help: a.long}
+			if ok, why := m.enabled(a, s); !ok {
+				h.why = why
+			}
+			out = append(out, helpLine{hint: h})
+		}
+	}
+	return append(out, helpLine{hint: hint{key: "esc", help: "one step back; never quits"}},
+		helpLine{hint: hint{key: "ctrl+c", help: "quit; twice to leave at once"}})
+}
+
+// putHelp draws the keys over the body, in two columns where they fit.
+func (m *Model) putHelp(lines []string) {
+	st := m.look.styles
+	r := m.size.rects.Body
+	w := min(r.W, 130)
+	all := m.helpLines()
+	rows := r.H - 2
+	cols := 1
+	if w >= 110 {
+		cols = 2
+	}
+	colW := (w - 4 - (cols-1)*2) / cols
+	per := (len(all) + cols - 1) / cols
+	m.input.scroll = max(0, min(m.input.scroll, per-rows))
+	edge := st.Accent.Render(st.G.V)
+	title := "Keys, as they are now"
+	if per > rows {
+		title += " (j/k scroll)"
+	}
+	box := []string{topLine(st, title, w)}
+	for i := range min(rows, per) {
+		row := ""
+		for c := range cols {
+			at := c*per + m.input.scroll + i
+			cell := kit.Blank(colW)
+			if m.input.scroll+i < per && at < len(all) {
+				cell = m.helpRow(all[at], colW)
+			}
+			if c > 0 {
+				row += "  "
+			}
+			row += cell
+		}
+		box = append(box, edge+" "+kit.FitStyled(row, w-4)+" "+edge)
+	}
+	box = append(box, bottomLine(st, w))
+	kit.Overlay(lines, box, r.X+(r.W-w)/2, r.Y+max(0, (r.H-len(box))/2), w)
+}
+
+func (m *Model) helpRow(l helpLine, w int) string {
+	st := m.look.styles
+	if l.head != "" {
+		return st.Title.Render(kit.Fit(st.G, l.head, w, false))
+	}
+	if l.hint.key == "" {
+		return kit.Blank(w)
+	}
+	help, style, key := l.hint.help, st.Text, st.Key
+	if l.hint.why != "" {
+		help, style, key = help+" (not now: "+l.hint.why+")", st.Muted, st.Muted
+	}
+	return kit.Row(st, theme.SelNone, w,
+		kit.Cell{Text: l.hint.key, Style: key, W: 14}, kit.Cell{Text: help, Style: style, W: max(0, w-15)})
+}

@@ -1,0 +1,134 @@
+package ui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/ui/dialog"
+	"signalbox/ui/kit"
+	"signalbox/ui/screen"
+)
+
+// inputMode is what the frame's own input is doing.
+type inputMode int
+
+const (
+	inputNone inputMode = iota
+	inputFilter
+	inputPrompt
+	inputPalette
+	inputHelp
+)
+
+// input is the frame's own line: filter, prompt, palette, or the help over all.
+type input struct {
+	mode   inputMode
+	ed     kit.Editor
+	before string // the filter as it was, for esc
+	prompt screen.Prompt
+
+	found  []command // of the palette
+	pick   int
+	scroll int // of the help
+
+	lastInvoke map[string]string
+	pasted     int  // id of the pause after a paste
+	quiet      bool // keys right after a paste are dropped (B16)
+}
+
+// remember keeps what was entered in a dialog, for the next time.
+func (in *input) remember(d *dialog.Dialog, names ...string) {
+	in.lastInvoke = map[string]string{}
+	for _, n := range names {
+		in.lastInvoke[n] = d.Value(n)
+	}
+}
+
+func (m *Model) editFilter([]subject) tea.Cmd {
+	m.input.mode = inputFilter
+	m.input.before = m.room().Filter()
+	m.input.ed.Set(m.input.before)
+	return nil
+}
+
+func (m *Model) openPrompt(p screen.Prompt) {
+	m.input.mode = inputPrompt
+	m.input.prompt = p
+	m.input.ed.Set(p.Text)
+}
+
+func (m *Model) openHelp([]subject) tea.Cmd {
+	m.input.mode, m.input.scroll = inputHelp, 0
+	return nil
+}
+
+// onInputKey gives the frame's own line a key.
+func (m *Model) onInputKey(k tea.KeyPressMsg) tea.Cmd {
+	if k.String() == "ctrl+c" {
+		m.input.mode = inputNone
+		return nil
+	}
+	switch m.input.mode {
+	case inputFilter:
+		return m.onFilterKey(k)
+	case inputPrompt:
+		return m.onPromptKey(k)
+	case inputPalette:
+		return m.onPaletteKey(k)
+	default:
+		return m.onHelpKey(k)
+	}
+}
+
+// onFilterKey filters while typing; esc gives the old filter back.
+func (m *Model) onFilterKey(k tea.KeyPressMsg) tea.Cmd {
+	switch k.String() {
+	case "enter":
+		m.input.mode = inputNone
+		return nil
+	case "esc":
+		m.input.mode = inputNone
+		m.room().SetFilter(m.input.before)
+		return nil
+	}
+	if m.input.ed.Key(k) {
+		m.room().SetFilter(m.input.ed.Value())
+		return nil
+	}
+	if k.String() == "up" || k.String() == "down" {
+		return m.roomKey(k.String())
+	}
+	return nil
+}
+
+func (m *Model) onPromptKey(k tea.KeyPressMsg) tea.Cmd {
+	key := k.String()
+	if key != "enter" && key != "esc" {
+		m.input.ed.Key(k)
+		return nil
+	}
+	m.input.mode = inputNone
+	return m.carryOut(m.room().Update(m.bodyCtx(), screen.Prompted{
+		For: m.input.prompt.For, Text: m.input.ed.Value(), Ok: key == "enter",
+	}))
+}
+
+func (m *Model) onHelpKey(k tea.KeyPressMsg) tea.Cmd {
+	page := max(1, m.size.rects.Body.H-3)
+	switch k.String() {
+	case "esc", "?", "q", "enter":
+		m.input.mode = inputNone
+	case "up", "k":
+		m.input.scroll--
+	case "down", "j":
+		m.input.scroll++
+	case "pgup":
+		m.input.scroll -= page
+	case "pgdown", "space":
+		m.input.scroll += page
+	case "home":
+		m.input.scroll = 0
+	case "end":
+		m.input.scroll = 1 << 20
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
+
+	"signalbox/model/text"
+	"signalbox/ui/screen"
+)
+
+// paletteLimit bounds what one search of the palette returns.
+const paletteLimit = 200
+
+// command is one line of the palette. All texts are clean.
+type command struct {
+	kind string // action, screen, item, agent, task
+	name string
+	note string
+	key  string
+	why  string // why it cannot run now; "" = it can
+	run  func(*Model) tea.Cmd
+}
+
+type commands []command
+
+func (c commands) String(i int) string { return c[i].name + " " + c[i].note }
+func (c commands) Len() int            { return len(c) }
+
+func (m *Model) openPalette([]subject) tea.Cmd {
+	m.input.mode = inputPalette
+	m.input.ed.Set("")
+	m.search()
+	return nil
+}
+
+// search fills the palette for what was typed.
+func (m *Model) search() {
+	all := m.commands()
+	needle := strings.TrimSpace(m.input.ed.Value())
+	m.input.pick = 0
+	if needle == "" {
+		m.input.found = all[:min(len(all), paletteLimit)]
+		return
+	}
+	found := make(commands, 0, paletteLimit)
+	for _, hit := range fuzzy.FindFrom(needle, all) {
+		if len(found) == paletteLimit {
+			break
+		}
+		found = append(found, all[hit.Index])
+	}
+	// An action beats an item with a similar name.
+	slices.SortStableFunc(found, func(a, b command) int { return rank(a, needle) - rank(b, needle) })
+	m.input.found = found
+}
+
+func rank(c command, needle string) int {
+	switch {
+	case (c.kind == "action" || c.kind == "screen") && strings.HasPrefix(c.name, strings.ToLower(needle)):
+		return 0
+	case strings.HasPrefix(strings.ToLower(c.name), strings.ToLower(needle)):
+		return 1
+	}
+	return 2
+}
+
+// commands are everything the palette can find.
+func (m *Model) commands() commands {
+	t := m.target()
+	s := m.subjectOf(t)
+	var out commands
+	for i := range actions {
+		a := &actions[i]
+		kind := "action"
+		if strings.HasPrefix(a.id, "go-") {
+			kind = "screen"
+		}
+		ok, why := m.enabled(a, s)
+		if ok {
+			why = ""
+		}
+		out = append(out, command{kind: kind, name: a.help, note: a.long, key: a.keys[0], why: why,
+			run: func(m *Model) tea.Cmd { return m.run(a, t) }})
+	}
+	out = append(out, m.objectCommands()...)
+	return out
+}
+
+func (m *Model) objectCommands() commands {
+	var out commands
+	for _, id := range m.state.TaskOrder {
+		t := m.state.Tasks[id]
+		if t == nil {
+			continue
+		}
+		out = append(out, command{kind: "task", name: text.ID(id), note: clean(t.Params.Capability) + " " + string(t.State),
+			run: func(m *Model) tea.Cmd { return m.openSheet(screen.Task(id)) }})
+	}
+	for _, a := range m.state.Agents(m.clock.now) {
+		uid := a.UID
+		out = append(out, command{kind: "agent", name: clean(uid), note: "worker",
+			run: func(m *Model) tea.Cmd {
+				return m.carryOut(screen.SwitchTo{Screen: screen.Agents, Target: screen.Target{Kind: screen.KindAgent, ID: uid}})
+			}})
+	}
+	ids := make([]string, 0, len(m.state.Items))
+	for id := range m.state.Items {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		it := m.state.Items[id]
+		out = append(out, command{kind: "item", name: text.ID(id), note: string(it.Status()) + " " + headline(it),
+			run: func(m *Model) tea.Cmd { return m.openSheet(screen.Item(id, it.Revision)) }})
+	}
+	return out
+}
+
+func (m *Model) onPaletteKey(k tea.KeyPressMsg) tea.Cmd {
+	n := len(m.input.found)
+	switch k.String() {
+	case "esc":
+		m.input.mode = inputNone
+	case "up", "ctrl+p":
+		m.input.pick = max(0, m.input.pick-1)
+	case "down", "ctrl+n":
+		m.input.pick = min(max(0, n-1), m.input.pick+1)
+	case "pgup":
+		m.input.pick = max(0, m.input.pick-8)
+	case "pgdown":
+		m.input.pick = min(max(0, n-1), m.input.pick+8)
+	case "enter":
+		m.input.mode = inputNone
+		if m.input.pick < n {
+			return m.input.found[m.input.pick].run(m)
+		}
+	default:
+		before := m.input.ed.Value()
+		m.input.ed.Key(k)
+		if m.input.ed.Value() != before {
+			m.search()
+		}
+	}
+	return nil
+}

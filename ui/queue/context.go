@@ -1,0 +1,239 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/pane"
+	"signalbox/ui/screen"
+	"signalbox/ui/theme"
+)
+
+// page gathers lines of the context.
+type page struct {
+	c   *screen.Ctx
+	w   int
+	out []string
+}
+
+// labelCells is the room of a label.
+const labelCells = 10
+
+func (p *page) line(s string, style theme.Style) {
+	p.out = append(p.out, style.Render(kit.Fit(p.c.Styles.G, s, p.w, false)))
+}
+
+// prose breaks text over at most most lines.
+func (p *page) prose(s string, style theme.Style, most int) {
+	for i, row := range text.Wrap(pane.Clean(s, p.w*most), max(1, p.w)) {
+		if i == most {
+			break
+		}
+		p.line(row, style)
+	}
+}
+
+// fact is a line "label  text".
+func (p *page) fact(label, s string, style theme.Style) {
+	st := p.c.Styles
+	p.out = append(p.out, st.Muted.Render(kit.Fit(st.G, label, min(p.w, labelCells), false))+
+		style.Render(kit.Fit(st.G, s, max(0, p.w-labelCells), false)))
+}
+
+func (p *page) gap() {
+	if n := len(p.out); n > 0 && strings.TrimSpace(p.out[n-1]) != "" {
+		p.out = append(p.out, kit.Blank(p.w))
+	}
+}
+
+// contextLines draws what is needed to decide on the selected row.
+func (s *Screen) contextLines(c *screen.Ctx, r rect, asks []fleet.Ask, tasks []*fleet.Task) []string {
+	if r.h <= 0 || r.w <= 2 {
+		return nil
+	}
+	p := &page{c: c, w: r.w - 2}
+	key := ""
+	switch {
+	case s.part == partTasks && len(tasks) > 0:
+		t := tasks[s.tasks.Pos()]
+		key = t.ID
+		p.task(t)
+	case len(asks) > 0:
+		a := &asks[s.asks.Pos()]
+		key = a.Key
+		p.ask(a)
+	}
+	if key != s.about {
+		s.about, s.scroll = key, 0
+	}
+	s.scroll = max(0, min(s.scroll, len(p.out)-r.h))
+	shown := p.out[min(s.scroll, len(p.out)):]
+	out := make([]string, 0, r.h)
+	if !arrangeWide(c.W) {
+		// Below the asks a line sets it apart.
+		out = append(out, c.Styles.Faint.Render(strings.Repeat(c.Styles.G.H, r.w)))
+	}
+	for i := 0; len(out) < r.h; i++ {
+		if i < len(shown) {
+			out = append(out, " "+shown[i]+" ")
+		} else {
+			out = append(out, kit.Blank(r.w))
+		}
+	}
+	return out
+}
+
+func arrangeWide(w int) bool { return w >= wideFrom }
+
+func (p *page) ask(a *fleet.Ask) {
+	st := p.c.Styles
+	if it := itemOf(p.c, a); it != nil {
+		p.item(it)
+	} else if t := p.c.State.Tasks[a.TaskID]; t != nil {
+		p.task(t)
+	} else {
+		p.line(pane.Clean(a.Title, p.w), st.Strong)
+	}
+	p.gap()
+	glyph, style := askMark(st, a)
+	p.line(glyph+" "+string(a.Kind)+", severity "+a.Severity.String()+", for "+kit.Ago(a.Since, p.c.Now), style)
+	if d := detailOf(a); d != "" {
+		p.prose(d, st.Text, 2)
+	}
+	if a.Who != "" {
+		p.fact("who", pane.Clean(a.Who, p.w), st.Text)
+	}
+	if !a.Due.IsZero() {
+		p.fact("by itself", "in "+kit.Span(a.Due.Sub(p.c.Now)), st.Text)
+	}
+	if a.Consequence != "" {
+		p.prose("If nobody acts: "+a.Consequence+".", st.Muted, 3)
+	}
+}
+
+// item draws what the decisions about an item need.
+func (p *page) item(it *acop.Item) {
+	st, w := p.c.Styles, it.WorkItem
+	rev := fmt.Sprintf("rev %d", it.Revision)
+	id := pane.CleanID(st.G, w.WorkItemID, p.w-len(rev)-1)
+	p.out = append(p.out, st.Strong.Render(kit.Fit(st.G, id, p.w-len(rev), false))+st.Muted.Render(rev))
+	glyph, word, style := kit.StatusMark(st, it.Status())
+	rest := fmt.Sprintf(" %s %s %s %s %s score %.2f", st.G.Dot, w.WorkKind, st.G.Dot, w.Priority, st.G.Dot, w.ActionabilityScore)
+	head := glyph + " " + word
+	p.out = append(p.out, style.Render(head)+st.Muted.Render(kit.Fit(st.G, rest, max(0, p.w-text.Width(head)), false)))
+	if w.Title != "" {
+		p.prose(w.Title, st.Text, 2)
+	}
+	if w.Summary != "" {
+		p.prose(w.Summary, st.Muted, 3)
+	}
+	p.gap()
+	p.lease(it)
+	p.requests(it)
+	p.evidence(it)
+	p.links(it)
+	p.entries(it)
+}
+
+func (p *page) lease(it *acop.Item) {
+	if it.Lease == nil {
+		return
+	}
+	st := p.c.Styles
+	l := pane.LeaseOf(st, it.Lease, p.c.OwnerNow())
+	p.fact("lease", fmt.Sprintf("%s %s %s left, %s", pane.Clean(it.Holder(), 20), l.Bar(st, kit.BarCells), kit.Span(l.Left), l.Word), l.Style)
+	renewed := "never renewed"
+	if !it.Lease.RenewedAtUTC.IsZero() {
+		renewed = "renewed " + kit.Ago(p.c.State.FromOwner(it.Lease.RenewedAtUTC), p.c.Now) + " ago"
+	}
+	if it.Lease.Progress != "" {
+		renewed += ", progress " + kit.Ago(p.c.State.FromOwner(it.Lease.ProgressAtUTC), p.c.Now) + " ago"
+	}
+	p.fact("", renewed, st.Muted)
+	if it.Lease.Progress != "" {
+		p.fact("", "“"+pane.Clean(it.Lease.Progress, p.w)+"”", st.Muted)
+	}
+	for _, o := range p.c.State.ConflictsOf(it.ID()) {
+		other, who := o.ItemB, o.WorkerB
+		if other == it.ID() {
+			other, who = o.ItemA, o.WorkerA
+		}
+		p.fact("overlap", pane.CleanID(st.G, strings.Join(append(slices.Clone(o.Paths), o.Symbols...), ", "), max(8, p.w-labelCells)), st.Warn)
+		p.fact("", "with "+pane.Clean(who, 20)+" on "+pane.CleanID(st.G, other, max(8, p.w-labelCells-28)), st.Muted)
+	}
+}
+
+func (p *page) requests(it *acop.Item) {
+	st := p.c.Styles
+	for i := range it.Intents {
+		in := &it.Intents[i]
+		if in.State != acop.IntentWaiting {
+			continue
+		}
+		p.fact("asks", fmt.Sprintf("%s, TTL %s, %s ago", pane.Clean(in.ClaimIntent.WorkerAgentUID, 24),
+			kit.Span(secs(in.ClaimIntent.RequestedTTLSeconds)), kit.Ago(p.c.State.FromOwner(in.ClaimIntent.RequestedAtUTC), p.c.Now)), st.Text)
+	}
+}
+
+func (p *page) evidence(it *acop.Item) {
+	if it.Completion == nil {
+		return
+	}
+	st := p.c.Styles
+	ev := it.Completion.Evidence
+	p.fact("done by", pane.Clean(it.Completion.CompletedBy, 30)+", "+kit.Ago(p.c.State.FromOwner(it.Completion.CompletedAtUTC), p.c.Now)+" ago", st.Text)
+	for _, r := range it.ValidationRequirements {
+		mark, style := st.G.Cross2+" missing  ", st.Bad
+		if slices.Contains(ev.ValidationResults, r.RequirementID) {
+			mark, style = st.G.Check+" given    ", st.OK
+		}
+		p.fact("evidence", mark+pane.CleanID(st.G, r.RequirementID, 24), style)
+	}
+	for _, id := range ev.ArtifactIDs[:min(3, len(ev.ArtifactIDs))] {
+		p.fact("artifact", pane.CleanID(st.G, id, max(8, p.w-labelCells)), st.Text)
+	}
+}
+
+func (p *page) links(it *acop.Item) {
+	st := p.c.Styles
+	for _, b := range it.Blockers {
+		p.fact("blockers", pane.Clean(b.BlockerCode, p.w)+"  "+string(b.Severity), st.Warn)
+		if b.Summary != "" {
+			p.fact("", pane.Clean(b.Summary, p.w), st.Muted)
+		}
+	}
+	if ids := p.c.State.Dependents(it.ID()); len(ids) > 0 {
+		short := make([]string, 0, len(ids))
+		for _, id := range ids[:min(4, len(ids))] {
+			short = append(short, pane.CleanID(st.G, id, 24))
+		}
+		p.fact("unblocks", fmt.Sprintf("%d: %s", p.c.State.Blocks(it.ID()), strings.Join(short, ", ")), st.Text)
+	}
+	if len(it.WorkItem.OwnedPaths) > 0 {
+		p.fact("paths", pane.CleanID(st.G, strings.Join(it.WorkItem.OwnedPaths, " "), max(8, p.w-labelCells)), st.Muted)
+	}
+}
+
+func (p *page) entries(it *acop.Item) {
+	es := p.c.State.EntriesOf(it.ID())
+	if len(es) == 0 {
+		return
+	}
+	st := p.c.Styles
+	for _, e := range es[max(0, len(es)-3):] {
+		head := strings.ReplaceAll(string(e.Entry.EntryKind), "_", " ")
+		if e.Entry.Confidence != nil {
+			head += fmt.Sprintf(" %.2f", *e.Entry.Confidence)
+		}
+		style := st.Text
+		if p.c.State.SupersededBy(e.Entry.EntryID) != "" {
+			style = st.Dimmed
+		}
+		p.fact("entry", head+" "+pane.Clean(e.Entry.AuthorAgentUID, 16)+": "+pane.Clean(e.Entry.Summary, p.w), style)
+	}
+}

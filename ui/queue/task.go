@@ -1,0 +1,91 @@
+package queue
+
+import (
+	"fmt"
+	"time"
+
+	"signalbox/model/acmp"
+	"signalbox/model/fleet"
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/pane"
+)
+
+func secs(n int64) time.Duration { return time.Duration(n) * time.Second }
+
+// task draws what is known of a task of ours.
+func (p *page) task(t *fleet.Task) {
+	st, now := p.c.Styles, p.c.Now
+	p.line(pane.Clean(t.Params.Capability, p.w)+" on "+pane.Clean(t.Provider, 30), st.Strong)
+	glyph, word, style := kit.TaskMark(st, t.State)
+	head := glyph + " " + word
+	p.out = append(p.out, style.Render(head)+st.Muted.Render(kit.Fit(st.G, "  task "+pane.CleanID(st.G, t.ID, 40), max(0, p.w-text.Width(head)), false)))
+	p.gap()
+	bar, lstyle := lifeBar(p.c, t, kit.BarCells)
+	p.fact("life", bar+" "+lifeWords(p.c.Now, t), lstyle)
+	if t.Progress != nil {
+		p.fact("progress", fmt.Sprintf("%s %d%%", kit.Bar(st.G, *t.Progress, kit.BarCells), int(*t.Progress*100)), st.Text)
+	} else {
+		p.fact("progress", "not reported", st.Muted)
+	}
+	if t.Detail != "" {
+		p.fact("says", pane.Clean(t.Detail, p.w), st.Text)
+	}
+	if !t.State.Final() {
+		p.fact("deadline", "in "+kit.Span(t.Deadline.Sub(now)), deadlineStyle(p.c, t))
+	}
+	p.cost(t)
+	if t.Err != nil {
+		p.fact("error", pane.Clean(t.Err.Error(), p.w), st.Bad)
+	}
+	if !t.CancelRequestedAt.IsZero() {
+		p.fact("cancel", "requested "+kit.Ago(t.CancelRequestedAt, now)+" ago", st.Warn)
+	}
+	p.gap()
+	lines := t.Output.Lines
+	for _, l := range lines[max(0, len(lines)-6):] {
+		p.line(text.OutputLine(text.Head(l, 4*p.w+256), false), st.Muted)
+	}
+}
+
+func (p *page) cost(t *fleet.Task) {
+	st := p.c.Styles
+	cost := ""
+	if t.Result != nil {
+		cost = kit.CU(string(t.Result.CostCU)) + " CU"
+	}
+	if c := ceiling(t); c != "" {
+		cost += " of at most " + c
+	}
+	if t.Overcharge != "" {
+		p.fact("cost", cost+", over the ceiling by "+kit.CU(t.Overcharge), st.Bad)
+	} else if cost != "" {
+		p.fact("cost", cost, st.Text)
+	}
+}
+
+// lifeWords tells the sign of life in words, so that no two troubles look alike.
+func lifeWords(now time.Time, t *fleet.Task) string {
+	if t.State.Final() {
+		return "ended " + kit.Ago(t.EndedAt, now) + " ago"
+	}
+	age := kit.Span(now.Sub(t.LastSign))
+	if t.Broken {
+		return "link lost, last sign " + age + " ago"
+	}
+	_, life := acmp.Liveness(t.LastSign, now, t.Interval)
+	switch life {
+	case acmp.LifeUnknown:
+		return "last sign " + age + " ago; no heartbeat is promised"
+	case acmp.LifeDead:
+		return "dead: no sign for " + age
+	case acmp.LifeSilent:
+		return "silent for " + age
+	case acmp.LifeLate:
+		return "late, last sign " + age + " ago"
+	}
+	if !t.LastProgress.IsZero() && now.Sub(t.LastProgress) > time.Minute {
+		return "beats, but nothing new for " + kit.Span(now.Sub(t.LastProgress))
+	}
+	return "alive, last sign " + age + " ago"
+}

@@ -1,0 +1,291 @@
+package queue
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"signalbox/model/acmp"
+	"signalbox/model/fleet"
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/pane"
+	"signalbox/ui/screen"
+	"signalbox/ui/theme"
+)
+
+// View implements screen.Screen.
+func (s *Screen) View(c *screen.Ctx) string {
+	if c.W <= 0 || c.H <= 0 {
+		return ""
+	}
+	if c.State == nil {
+		return kit.Lines(nil, c.W, c.H)
+	}
+	asks, tasks := s.sync(c)
+	r := arrange(c.W, c.H, len(asks), len(tasks))
+	left := s.askLines(c, r.asks, asks)
+	if !r.wide && r.context.h > 0 {
+		left = append(left, s.contextLines(c, r.context, asks, tasks)...)
+	}
+	left = append(left, s.taskLines(c, r.tasks, tasks)...)
+	if !r.wide {
+		return kit.Lines(left, c.W, c.H)
+	}
+	right := s.contextLines(c, r.context, asks, tasks)
+	return kit.Split(c.Styles, kit.Lines(left, r.asks.w, c.H), kit.Lines(right, r.context.w, c.H), c.H)
+}
+
+// heading is the first line of a part.
+func heading(c *screen.Ctx, title, note string, focused bool, w int) string {
+	st := c.Styles
+	style := st.Muted
+	if focused {
+		style = st.Title
+	}
+	nw := text.Width(note)
+	if nw+text.Width(title)+3 > w {
+		note, nw = "", 0
+	}
+	return style.Render(kit.Fit(st.G, title, max(0, w-nw-1), false)) + st.Muted.Render(note) + " "
+}
+
+// askLines draws the list of asks.
+func (s *Screen) askLines(c *screen.Ctx, r rect, asks []fleet.Ask) []string {
+	if r.h <= 0 {
+		return nil
+	}
+	title := fmt.Sprintf("NEEDS YOU (%d)", len(asks))
+	if s.snoozed {
+		title = fmt.Sprintf("SNOOZED (%d)", len(asks))
+	}
+	out := []string{heading(c, title, "rule: "+fleet.RankRule, s.part == partAsks, r.w)}
+	if len(asks) == 0 {
+		return append(out, kit.SplitLines(s.empty(c, r.w, r.h-1))...)
+	}
+	cols := columns(r.w)
+	from, to := s.asks.Visible(len(asks))
+	for i := from; i < to; i++ {
+		out = append(out, s.askRow(c, &asks[i], i == s.asks.Pos(), cols, r.w))
+	}
+	for len(out) < r.h {
+		out = append(out, kit.Blank(r.w))
+	}
+	return out
+}
+
+// columns are the widths of an ask's row.
+func columns(w int) []int {
+	return kit.Widths([]kit.Col{
+		{W: 1}, {W: 1}, {W: 11}, {W: 20, Min: 14, Grow: 3}, {W: 16, Min: 10, Grow: 2, Rank: 2}, {W: 9, Rank: 3}, {W: 4, Right: true},
+	}, w)
+}
+
+func (s *Screen) askRow(c *screen.Ctx, a *fleet.Ask, selected bool, ws []int, w int) string {
+	st := c.Styles
+	t := targetOf(c.State, a)
+	sel := selection(selected, c.Focused && s.part == partAsks)
+	lead := " "
+	if selected {
+		lead = st.G.Cursor
+	}
+	if c.IsMarked(t) {
+		lead = st.G.Mark
+	}
+	glyph, style := askMark(st, a)
+	detail, dstyle := pane.Clean(detailOf(a), ws[4]), st.Muted
+	if p := c.PendingWord(t); p != "" {
+		detail, dstyle = p, st.Accent
+	}
+	blocks := ""
+	if a.Blocks > 0 {
+		blocks = "blocks " + strconv.Itoa(a.Blocks)
+	}
+	return kit.Row(st, sel, w,
+		kit.Cell{Text: lead, Style: st.Accent, W: ws[0]},
+		kit.Cell{Text: glyph, Style: style, W: ws[1]},
+		kit.Cell{Text: string(a.Kind), Style: style, W: ws[2]},
+		kit.Cell{Text: what(c, a, ws[3]), Style: st.Text, W: ws[3]},
+		kit.Cell{Text: detail, Style: dstyle, W: ws[4]},
+		kit.Cell{Text: blocks, Style: st.Text, W: ws[5]},
+		kit.Cell{Text: kit.Ago(a.Since, c.Now), Style: st.Muted, W: ws[6], Right: true},
+	)
+}
+
+func selection(selected, focused bool) theme.Selection {
+	switch {
+	case selected && focused:
+		return theme.SelFocused
+	case selected:
+		return theme.SelUnfocused
+	}
+	return theme.SelNone
+}
+
+// what names the object of an ask in w cells.
+func what(c *screen.Ctx, a *fleet.Ask, w int) string {
+	g := c.Styles.G
+	switch a.Kind {
+	case fleet.AskGrant:
+		who := pane.CleanID(g, a.Who, min(12, w/3))
+		return who + " " + g.Arrow + " " + pane.CleanID(g, a.WorkItemID, max(4, w-text.Width(who)-3))
+	case fleet.AskTask, fleet.AskBudget:
+		if t := c.State.Tasks[a.TaskID]; t != nil {
+			id := pane.CleanID(g, a.TaskID, 10)
+			return id + " " + pane.Clean(t.Params.Capability, w)
+		}
+	case fleet.AskUnreachable:
+		return pane.Clean(a.Title, w)
+	}
+	if a.WorkItemID != "" {
+		return pane.CleanID(g, a.WorkItemID, w)
+	}
+	return pane.Clean(a.Title, w)
+}
+
+func detailOf(a *fleet.Ask) string {
+	if a.Detail != "" {
+		return a.Detail
+	}
+	return a.Reason
+}
+
+// askMark is the glyph of an ask; its style tells the severity.
+func askMark(st *theme.Styles, a *fleet.Ask) (string, theme.Style) {
+	style := st.Wait
+	switch {
+	case a.Severity >= fleet.SeverityHigh:
+		style = st.Bad
+	case a.Severity == fleet.SeverityMedium:
+		style = st.Warn
+	}
+	g := st.G
+	switch a.Kind {
+	case fleet.AskDecide:
+		return g.Bang, style
+	case fleet.AskGrant:
+		return g.Query, style
+	case fleet.AskAccept:
+		return g.Check, style
+	case fleet.AskLease:
+		return g.Cycle, style
+	case fleet.AskTask:
+		return g.Cross2, style
+	case fleet.AskBlocked:
+		return g.Block, style
+	case fleet.AskReview:
+		return g.Query, style
+	case fleet.AskOverlap:
+		return g.Flag, style
+	case fleet.AskBudget:
+		return "$", style
+	}
+	return g.Off, style
+}
+
+// empty teaches what would be here.
+func (s *Screen) empty(c *screen.Ctx, w, h int) string {
+	if h <= 0 {
+		return ""
+	}
+	switch {
+	case s.snoozed:
+		return pane.Empty(c.Styles, w, h, "Nothing is snoozed.", "m on an ask puts it aside; z goes back to the queue.")
+	case !s.query.Empty():
+		return pane.Empty(c.Styles, w, h, "No ask fits the filter.", "esc clears it.")
+	case c.State.Link.State != fleet.LinkLive:
+		return pane.Empty(c.Styles, w, h, "Nothing is known to need you.", pane.OwnerLine(c.State.Link, c.Now))
+	}
+	return pane.Empty(c.Styles, w, h, "Nothing needs you.",
+		"Requests, decisions, finished work and trouble come here by themselves, the worst first.",
+		"n makes a work item, i invokes a capability, 2 shows the board.", pane.OwnerLine(c.State.Link, c.Now))
+}
+
+// taskLines draws the strip of live tasks.
+func (s *Screen) taskLines(c *screen.Ctx, r rect, tasks []*fleet.Task) []string {
+	if r.h <= 0 {
+		return nil
+	}
+	out := []string{heading(c, fmt.Sprintf("LIVE TASKS (%d)", len(tasks)), "life bar: silence against 3 heartbeats", s.part == partTasks, r.w)}
+	ws := kit.Widths([]kit.Col{
+		{W: 1}, {W: 10}, {W: 12, Min: 8, Grow: 1}, {W: 4, Rank: 4}, {W: kit.BarCells}, {W: 5, Right: true},
+		{W: 4, Right: true, Rank: 3}, {W: 10, Rank: 1}, {W: 8, Rank: 2},
+	}, r.w)
+	from, to := s.tasks.Visible(len(tasks))
+	for i := from; i < to; i++ {
+		out = append(out, s.taskRow(c, tasks[i], i == s.tasks.Pos(), ws, r.w))
+	}
+	return out
+}
+
+func (s *Screen) taskRow(c *screen.Ctx, t *fleet.Task, selected bool, ws []int, w int) string {
+	st := c.Styles
+	focused := s.part == partTasks
+	sel := selection(selected && focused, c.Focused)
+	lead := " "
+	if selected && focused {
+		lead = st.G.Cursor
+	}
+	if c.IsMarked(screen.Task(t.ID)) {
+		lead = st.G.Mark
+	}
+	bar, life := lifeBar(c, t, ws[4])
+	progress := ""
+	if t.Progress != nil {
+		progress = strconv.Itoa(int(*t.Progress*100)) + "%"
+	}
+	left := kit.Span(t.Deadline.Sub(c.Now)) + " left"
+	if p := c.PendingWord(screen.Task(t.ID)); p != "" {
+		left = p
+	} else if !t.CancelRequestedAt.IsZero() {
+		left = "cancelling"
+	}
+	return kit.Row(st, sel, w,
+		kit.Cell{Text: lead, Style: st.Accent, W: ws[0]},
+		kit.Cell{Text: pane.CleanID(st.G, t.ID, ws[1]), Style: st.Muted, W: ws[1]},
+		kit.Cell{Text: pane.Clean(t.Params.Capability, ws[2]), Style: st.Text, W: ws[2]},
+		kit.Cell{Text: "life", Style: st.Muted, W: ws[3]},
+		kit.Cell{Text: bar, Style: life, W: ws[4]},
+		kit.Cell{Text: lastSign(c, t), Style: life, W: ws[5], Right: true},
+		kit.Cell{Text: progress, Style: st.Text, W: ws[6], Right: true},
+		kit.Cell{Text: left, Style: deadlineStyle(c, t), W: ws[7]},
+		kit.Cell{Text: ceiling(t), Style: st.Muted, W: ws[8]},
+	)
+}
+
+// lifeBar draws what is left of three heartbeat intervals: full is alive.
+func lifeBar(c *screen.Ctx, t *fleet.Task, w int) (string, theme.Style) {
+	st := c.Styles
+	ratio, life := ratioOf(t, c)
+	switch life {
+	case acmp.LifeUnknown:
+		return kit.NoBar(st.G, w), st.Muted
+	case acmp.LifeDead:
+		return kit.Bar(st.G, 0, w), st.Bad
+	case acmp.LifeSilent:
+		return kit.Bar(st.G, 1-ratio, w), st.Warn
+	}
+	return kit.Bar(st.G, 1-ratio, w), st.OK
+}
+
+func lastSign(c *screen.Ctx, t *fleet.Task) string {
+	if t.LastSign.IsZero() {
+		return "-"
+	}
+	return kit.Span(c.Now.Sub(t.LastSign))
+}
+
+func deadlineStyle(c *screen.Ctx, t *fleet.Task) theme.Style {
+	total := t.Deadline.Sub(t.SentAt)
+	if left := t.Deadline.Sub(c.Now); total > 0 && left < total/5 {
+		return c.Styles.Warn
+	}
+	return c.Styles.Text
+}
+
+func ceiling(t *fleet.Task) string {
+	if t.Params.MaxPriceCU == nil {
+		return ""
+	}
+	return strings.TrimSpace(kit.CU(string(*t.Params.MaxPriceCU)) + " CU")
+}

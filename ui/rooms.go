@@ -1,0 +1,308 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/model/text"
+	"signalbox/ui/dialog"
+	"signalbox/ui/screen"
+	"signalbox/ui/sheet"
+)
+
+// rooms are the six screens and the sheets opened over them.
+type rooms struct {
+	all      []screen.Screen
+	at       int
+	sheets   []*sheet.Sheet
+	loadID   int // of the newest request for a sheet's detail
+	lastFact time.Time
+}
+
+// room is what fills the body now: the sheet on top, or the screen.
+func (m *Model) room() screen.Screen {
+	if n := len(m.rooms.sheets); n > 0 {
+		return m.rooms.sheets[n-1]
+	}
+	return m.rooms.all[m.rooms.at]
+}
+
+// topSheet is the open sheet, or nil.
+func (m *Model) topSheet() *sheet.Sheet {
+	if n := len(m.rooms.sheets); n > 0 {
+		return m.rooms.sheets[n-1]
+	}
+	return nil
+}
+
+// target is the row under the cursor.
+func (m *Model) target() screen.Target { return m.room().Target(m.bodyCtx()) }
+
+// tell hands a message to every room; what they want done about it is ignored,
+// because nobody pressed a key.
+func (m *Model) tell(msg tea.Msg) {
+	ctx := m.bodyCtx()
+	for _, r := range m.rooms.all {
+		r.Update(ctx, msg)
+	}
+}
+
+// roomKey gives the room one of the words of screen.Nav.
+func (m *Model) roomKey(do string) tea.Cmd {
+	for _, b := range m.room().Bindings() {
+		if b.Do == do && len(b.Keys) > 0 {
+			return m.carryOut(m.room().Update(m.bodyCtx(), keyMsg(b.Keys[0])))
+		}
+	}
+	return nil
+}
+
+// keyMsg makes the message of a key by its name, for keys pressed on a person's
+// behalf.
+func keyMsg(name string) tea.KeyPressMsg {
+	switch name {
+	case "up":
+		return tea.KeyPressMsg{Code: tea.KeyUp}
+	case "down":
+		return tea.KeyPressMsg{Code: tea.KeyDown}
+	}
+	r := []rune(name)
+	return tea.KeyPressMsg{Code: r[0], Text: name}
+}
+
+// carryOut does what a screen asked for.
+func (m *Model) carryOut(in screen.Intent) tea.Cmd {
+	switch in := in.(type) {
+	case nil:
+		return nil
+	case screen.Batch:
+		var cmds []tea.Cmd
+		for _, one := range in {
+			cmds = append(cmds, m.carryOut(one))
+		}
+		return tea.Batch(cmds...)
+	case screen.OpenSheet:
+		return m.openSheet(in.Target)
+	case screen.RunAction:
+		return m.runByID(in.ID, in.Target)
+	case screen.Copy:
+		return m.copyText(in.Text, in.What)
+	case screen.Toast:
+		return m.toast(in.Level, in.Text)
+	case screen.SwitchTo:
+		m.goTo(in.Screen)
+		if !in.Target.IsZero() {
+			m.room().Select(m.bodyCtx(), in.Target)
+		}
+		return nil
+	case screen.EditFilter:
+		return m.editFilter(nil)
+	case screen.Prompt:
+		m.openPrompt(in)
+		return nil
+	case screen.LoadTranscript:
+		return m.loadTranscript(in.TaskID)
+	case screen.SendInput:
+		return m.sendInput(in)
+	case screen.Save:
+		return m.save(in)
+	}
+	return nil
+}
+
+func (m *Model) runByID(id string, t screen.Target) tea.Cmd {
+	if a := actionByID(id); a != nil {
+		return m.run(a, t)
+	}
+	return nil
+}
+
+// openRow opens everything about the row.
+func (m *Model) openRow(ss []subject) tea.Cmd { return m.openSheet(ss[0].t) }
+
+// openSheet opens the sheet of t over the screen. Tasks have a room of their
+// own.
+func (m *Model) openSheet(t screen.Target) tea.Cmd {
+	if t.Kind == screen.KindTask || t.TaskID != "" && t.WorkItemID == "" {
+		m.goTo(screen.Tasks)
+		m.room().Select(m.bodyCtx(), screen.Task(t.TaskID))
+		return nil
+	}
+	if t.Kind == screen.KindProvider {
+		m.goTo(screen.Agents)
+		m.room().Select(m.bodyCtx(), t)
+		return nil
+	}
+	if t.WorkItemID == "" {
+		return m.toast(screen.Info, "there is nothing more to open on this row")
+	}
+	if s := m.topSheet(); s != nil && s.ItemID() == t.WorkItemID {
+		return nil
+	}
+	s := sheet.New(t)
+	m.rooms.sheets = append(m.rooms.sheets, s)
+	return m.loadDetail(s)
+}
+
+// loadDetail asks the owner for everything about the sheet's item.
+func (m *Model) loadDetail(s *sheet.Sheet) tea.Cmd {
+	if m.opts.Owner == nil {
+		return nil
+	}
+	m.rooms.loadID++
+	s.Loading(m.rooms.loadID)
+	id, owner, item, ctx := m.rooms.loadID, m.opts.Owner, s.ItemID(), m.ctx
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, actTimeout)
+		defer cancel()
+		d, err := owner.Detail(ctx, item)
+		return detailLoaded{id, d, err}
+	}
+}
+
+func (m *Model) onDetail(msg detailLoaded) tea.Cmd {
+	why := ""
+	if msg.err != nil {
+		why = shortError(msg.err)
+	}
+	for _, s := range m.rooms.sheets {
+		s.Loaded(msg.id, msg.detail, why)
+	}
+	return nil
+}
+
+// refreshSheet reads the item of the open sheet again when it has changed.
+func (m *Model) refreshSheet() tea.Cmd {
+	s := m.topSheet()
+	if s == nil || !s.Outdated(m.state) {
+		return nil
+	}
+	return m.loadDetail(s)
+}
+
+func (m *Model) loadTranscript(taskID string) tea.Cmd {
+	buyer, ctx, room := m.opts.Buyer, m.ctx, m.room().ID()
+	if buyer == nil {
+		return m.toast(screen.Bad, "this program runs no tasks")
+	}
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, actTimeout)
+		defer cancel()
+		text, skipped, err := readTail(ctx, buyer, taskID)
+		return transcriptLoaded{room, screen.Transcript{TaskID: taskID, Text: text, Skipped: skipped, Err: err}}
+	}
+}
+
+// readTail reads the end of a transcript, at most screen.TranscriptLimit bytes.
+func readTail(ctx context.Context, b Buyer, taskID string) (text []byte, skipped int64, err error) {
+	r, err := b.Transcript(ctx, taskID)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.Close()
+	var buf bytes.Buffer
+	chunk := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(chunk)
+		buf.Write(chunk[:n])
+		if over := buf.Len() - screen.TranscriptLimit; over > screen.TranscriptLimit/4 {
+			buf.Next(over)
+			skipped += int64(over)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+	}
+	if over := buf.Len() - screen.TranscriptLimit; over > 0 {
+		buf.Next(over)
+		skipped += int64(over)
+	}
+	return buf.Bytes(), skipped, nil
+}
+
+func (m *Model) onTranscript(msg transcriptLoaded) tea.Cmd {
+	for _, r := range m.rooms.all {
+		if r.ID() == msg.room {
+			return m.carryOut(r.Update(m.bodyCtx(), msg.msg))
+		}
+	}
+	return nil
+}
+
+func (m *Model) sendInput(in screen.SendInput) tea.Cmd {
+	if m.opts.ReadOnly {
+		return m.toast(screen.Warn, "input: this program was started with --read-only")
+	}
+	return m.doTask("input", screen.Task(in.TaskID), func(ctx context.Context, b Buyer) error {
+		return b.Input(ctx, in.TaskID, in.Chunk, in.Final)
+	})
+}
+
+func (m *Model) save(in screen.Save) tea.Cmd {
+	write := m.opts.Save
+	if write == nil {
+		return m.toast(screen.Warn, "exports are not possible here")
+	}
+	return func() tea.Msg {
+		path, err := write(in.Name, in.Content)
+		return saved{path, err}
+	}
+}
+
+func (m *Model) onSaved(msg saved) tea.Cmd {
+	if msg.err != nil {
+		return m.toast(screen.Bad, "not saved: "+clean(msg.err.Error()))
+	}
+	return m.toast(screen.Good, "saved to "+text.ID(msg.path))
+}
+
+// quit leaves, unless something would stop: then it says what.
+func (m *Model) quit([]subject) tea.Cmd {
+	lines := m.whatStops()
+	if len(lines) == 0 {
+		return tea.Quit
+	}
+	d := &dialog.Dialog{Title: "Quit", Info: lines, Buttons: []dialog.Button{{Label: "stay"}, {Value: "quit", Label: "quit", Key: "y", Danger: true}}}
+	if m.opts.CanBackground {
+		d.Buttons = append(d.Buttons, dialog.Button{Value: "background", Label: "keep it going in the background", Key: "b"})
+	}
+	return m.ask(d, nil, nil, func(v string) (tea.Cmd, string) {
+		m.end.background = v == "background"
+		return tea.Quit, ""
+	})
+}
+
+// whatStops says what would stop with this program.
+func (m *Model) whatStops() []dialog.Line {
+	var out []dialog.Line
+	if n := m.running(); n > 0 {
+		out = append(out, dialog.Text(plural(n, "task is running", "tasks are running")+"; they are cancelled when this program ends.", dialog.Warn))
+	}
+	if n := m.held(); n > 0 && m.opts.CarriesOwner {
+		out = append(out, dialog.Text(plural(n, "claim is live", "claims are live")+
+			" and this program carries the owner; the workers lose it until the next start.", dialog.Warn))
+	}
+	if len(out) > 0 {
+		out = append(out, dialog.Text("Work items and claims are kept; they are here again at the next start.", dialog.Muted))
+	}
+	return out
+}
+
+// interrupt is ctrl+c: it asks as q does, and leaves at the second press.
+func (m *Model) interrupt() tea.Cmd {
+	if o := m.top(); o != nil && o.d.Title == "Quit" || len(m.whatStops()) == 0 {
+		m.end.interrupted = true
+		return tea.Quit
+	}
+	return m.quit(nil)
+}

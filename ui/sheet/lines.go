@@ -1,0 +1,326 @@
+package sheet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"signalbox/model/acop"
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/pane"
+	"signalbox/ui/screen"
+	"signalbox/ui/theme"
+)
+
+// labelCells is the room of a label.
+const labelCells = 14
+
+// eventsShown bounds the item's history, newest last.
+const eventsShown = 200
+
+// page gathers the lines of a sheet.
+type page struct {
+	c    *screen.Ctx
+	w    int
+	want string // only lines that hold this, in lower case
+	out  []string
+}
+
+func (p *page) add(line, plain string) {
+	if p.want != "" && !strings.Contains(strings.ToLower(plain), p.want) {
+		return
+	}
+	p.out = append(p.out, line)
+}
+
+// section begins a part, with a blank line in front.
+func (p *page) section(title string) {
+	if p.want != "" {
+		return
+	}
+	if len(p.out) > 0 {
+		p.out = append(p.out, "")
+	}
+	p.out = append(p.out, p.c.Styles.Title.Render(kit.Fit(p.c.Styles.G, title, p.w, false)))
+}
+
+func (p *page) fact(label, s string, style theme.Style) {
+	st := p.c.Styles
+	for i, row := range text.Wrap(s, max(1, p.w-labelCells)) {
+		if i > 0 {
+			label = ""
+		}
+		p.add(st.Muted.Render(kit.Fit(st.G, label, labelCells, false))+style.Render(row), label+" "+row)
+	}
+}
+
+func (s *Sheet) lines(c *screen.Ctx) []string {
+	p := &page{c: c, w: c.W, want: strings.ToLower(s.filter)}
+	it := s.known(c)
+	if it == nil {
+		why := "reading it from the owner"
+		if s.problem != "" {
+			why = "the owner says: " + text.Line(s.problem)
+		}
+		return kit.SplitLines(pane.Empty(c.Styles, c.W, c.H, "This item is not known here.", why, text.ID(s.item)))
+	}
+	p.head(it)
+	p.blockers(it)
+	p.plan(it)
+	p.evidence(it)
+	s.claims(p, it)
+	s.entries(p, it)
+	s.events(p)
+	return p.out
+}
+
+func (p *page) head(it *acop.Item) {
+	st, w := p.c.Styles, it.WorkItem
+	p.fact("id", text.ID(w.WorkItemID), st.Strong)
+	if w.Title != "" {
+		p.fact("title", pane.Clean(w.Title, 4*p.w), st.Text)
+	}
+	for i, l := range text.Block(w.Summary) {
+		if w.Summary == "" || i == 12 {
+			break
+		}
+		p.fact(first(i, "summary"), l, st.Text)
+	}
+	glyph, word, style := kit.StatusMark(st, it.Status())
+	p.fact("state", glyph+" "+word+" since "+p.when(it.StatusSinceUTC), style)
+	p.fact("kind", fmt.Sprintf("%s, priority %s, score %.2f", w.WorkKind, w.Priority, w.ActionabilityScore), st.Text)
+	p.fact("revision", fmt.Sprintf("%d, changed %s", it.Revision, p.when(it.UpdatedAtUTC)), st.Text)
+	p.fact("producer", pane.Clean(w.Producer, p.w)+", created "+p.when(w.CreatedAtUTC), st.Text)
+	p.optional("repository", w.TargetRepoID)
+	p.optional("branch", w.TargetBranch)
+	p.optional("worktree", w.TargetWorktree)
+	p.optional("workspace", w.TargetWorkspaceRoot)
+	p.optional("meant for", w.TargetAgentUID)
+	p.optional("participants", strings.Join(w.ParticipantAgentUIDs, ", "))
+	p.optional("paths", strings.Join(w.OwnedPaths, ", "))
+	p.optional("symbols", strings.Join(w.OwnedSymbols, ", "))
+	p.optional("correlation", w.CorrelationID)
+	p.optional("handoff", w.SourceHandoffID)
+	p.optional("superseded by", it.SupersededBy)
+	if it.Attempts > 0 {
+		p.fact("lapsed claims", fmt.Sprint(it.Attempts), st.Warn)
+	}
+	if a := it.Acceptance; a != nil {
+		p.fact("accepted", pane.Clean(a.AcceptedBy, 40)+" "+p.when(a.AcceptedAtUTC)+" "+pane.Clean(a.Notes, 2*p.w), st.OK)
+	}
+}
+
+func first(i int, label string) string {
+	if i == 0 {
+		return label
+	}
+	return ""
+}
+
+func (p *page) optional(label, s string) {
+	if s != "" {
+		p.fact(label, text.ID(text.Head(s, 4000)), p.c.Styles.Text)
+	}
+}
+
+// when is an absolute time and its age.
+func (p *page) when(t acop.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	own := p.c.State.FromOwner(t)
+	return kit.Stamp(own) + " (" + kit.Ago(own, p.c.Now) + " ago)"
+}
+
+func (p *page) blockers(it *acop.Item) {
+	st := p.c.Styles
+	deps := p.c.State.Dependents(it.ID())
+	if len(it.Blockers)+len(deps) == 0 {
+		return
+	}
+	p.section("BLOCKERS, BOTH WAYS")
+	for _, b := range it.Blockers {
+		s := pane.Clean(b.BlockerCode, 60) + ", " + string(b.Severity) + ": " + pane.Clean(b.Summary, 4*p.w)
+		if b.DependsOnWorkItemID != "" {
+			s += " (waits for " + text.ID(b.DependsOnWorkItemID) + p.statusOf(b.DependsOnWorkItemID) + ")"
+		}
+		p.fact("blocked by", s, st.Warn)
+		if b.SuggestedResolution != "" {
+			p.fact("", "suggested: "+pane.Clean(b.SuggestedResolution, 3*p.w), st.Muted)
+		}
+	}
+	for _, id := range deps {
+		p.fact("blocks", text.ID(id)+p.statusOf(id), st.Text)
+	}
+}
+
+// statusOf says what another item is, or that nobody knows it.
+func (p *page) statusOf(id string) string {
+	if it := p.c.State.Items[id]; it != nil {
+		return ", " + string(it.Status())
+	}
+	return ", not known here"
+}
+
+func (p *page) plan(it *acop.Item) {
+	st := p.c.Styles
+	if len(it.Operations) > 0 {
+		p.section("OPERATIONS")
+		for i, o := range it.Operations {
+			s := pane.Clean(o.Kind, 30) + ": " + pane.Clean(o.Description, 4*p.w)
+			if len(o.DependsOnOperationIDs) > 0 {
+				s += " (after " + text.ID(strings.Join(o.DependsOnOperationIDs, ", ")) + ")"
+			}
+			p.fact(fmt.Sprintf("%d", i+1), s, st.Text)
+		}
+	}
+	if len(it.Artifacts) > 0 {
+		p.section("ARTIFACTS")
+		for _, a := range it.Artifacts {
+			where := a.ResourceURI
+			if where == "" {
+				where = a.RepoRelativePath
+			}
+			s := text.ID(a.ArtifactID) + ", " + pane.Clean(a.ArtifactKind, 30) + ", " + pane.Clean(a.ArtifactRole, 30)
+			if a.Readiness != "" {
+				s += ", " + string(a.Readiness)
+			}
+			p.fact("", s+" "+text.ID(text.Head(where, 400)), st.Text)
+		}
+	}
+}
+
+func (p *page) evidence(it *acop.Item) {
+	if len(it.ValidationRequirements) == 0 && it.Completion == nil {
+		return
+	}
+	st := p.c.Styles
+	p.section("REQUIREMENTS AND EVIDENCE")
+	var ev acop.CompletionEvidence
+	by := ""
+	if c := it.Completion; c != nil {
+		ev = c.Evidence
+		by = pane.Clean(c.CompletedBy, 30)
+		p.fact("done by", by+" "+p.when(c.CompletedAtUTC), st.Text)
+	}
+	for _, r := range it.ValidationRequirements {
+		s, style := st.G.Circle+" not yet    ", st.Muted
+		switch {
+		case slices.Contains(ev.ValidationResults, r.RequirementID):
+			s, style = st.G.Check+" given by "+by+"  ", st.OK
+		case it.Completion != nil:
+			s, style = st.G.Cross2+" missing    ", st.Bad
+		}
+		p.fact("", s+text.ID(r.RequirementID)+"  "+pane.Clean(r.Summary, 3*p.w), style)
+	}
+	for _, id := range ev.ArtifactIDs {
+		p.fact("artifact", text.ID(id), st.Text)
+	}
+}
+
+func (s *Sheet) claims(p *page, it *acop.Item) {
+	st := p.c.Styles
+	var past []acop.Claim
+	if s.detail != nil {
+		past = s.detail.Claims
+	}
+	if it.Lease == nil && len(past) == 0 && it.WaitingIntent() == nil {
+		return
+	}
+	p.section("CLAIMS, THEN AND NOW")
+	for i := range it.Intents {
+		in := &it.Intents[i]
+		p.fact("request", fmt.Sprintf("%s, TTL %d s, %s, %s %s", pane.Clean(in.ClaimIntent.WorkerAgentUID, 30),
+			in.ClaimIntent.RequestedTTLSeconds, in.State, p.when(in.ClaimIntent.RequestedAtUTC), pane.Clean(in.Reason, 2*p.w)), st.Text)
+	}
+	if l := it.Lease; l != nil {
+		d := pane.LeaseOf(st, l, p.c.OwnerNow())
+		p.fact("holds it now", fmt.Sprintf("%s %s %s left, %s", pane.Clean(it.Holder(), 30), d.Bar(st, kit.BarCells), kit.Span(d.Left), d.Word), d.Style)
+		p.fact("", fmt.Sprintf("claim %s, granted %s, renewed %d times, last %s", text.ID(l.Claim.ClaimID), p.when(l.Claim.GrantedAtUTC),
+			l.Renewals, p.when(l.RenewedAtUTC)), st.Muted)
+		if l.Progress != "" {
+			p.fact("progress", p.when(l.ProgressAtUTC)+": "+pane.Clean(l.Progress, 3*p.w), st.Text)
+		}
+	}
+	for i := len(past) - 1; i >= 0; i-- {
+		c := past[i]
+		if c.ClaimStatus == acop.ClaimActive {
+			continue
+		}
+		p.fact(string(c.ClaimStatus), fmt.Sprintf("%s, granted %s, to %s", pane.Clean(c.WorkerAgentUID, 30),
+			p.when(c.GrantedAtUTC), kit.Stamp(p.c.State.FromOwner(c.ExpiresAtUTC))), st.Muted)
+	}
+}
+
+func (s *Sheet) entries(p *page, it *acop.Item) {
+	es := p.c.State.EntriesOf(it.ID())
+	if s.detail != nil && len(s.detail.Entries) > len(es) {
+		es = s.detail.Entries
+	}
+	if len(es) == 0 {
+		return
+	}
+	st := p.c.Styles
+	p.section("ENTRIES")
+	for _, e := range es[max(0, len(es)-eventsShown):] {
+		n := e.Entry
+		head := strings.ReplaceAll(string(n.EntryKind), "_", " ")
+		if n.Confidence != nil {
+			head += fmt.Sprintf(" %.2f", *n.Confidence)
+		}
+		style := st.Text
+		if by := p.c.State.SupersededBy(n.EntryID); by != "" {
+			style = st.Dimmed
+			head += " (superseded by " + text.ID(by) + ")"
+		}
+		p.fact(kit.Clock(p.c.State.FromOwner(n.CreatedAtUTC), true), pane.Clean(n.AuthorAgentUID, 30)+" "+head+": "+pane.Clean(n.Summary, 4*p.w), style)
+		for i, l := range text.Block(text.Head(n.Details, 4000)) {
+			if n.Details == "" || i == 8 {
+				break
+			}
+			p.fact("", l, st.Muted)
+		}
+	}
+}
+
+// events is the item's own history: only the owner knows all of it.
+func (s *Sheet) events(p *page) {
+	st := p.c.Styles
+	p.section("HISTORY")
+	switch {
+	case s.problem != "":
+		p.fact("", "the owner did not tell it: "+text.Line(s.problem), st.Warn)
+		return
+	case s.detail == nil:
+		p.fact("", "being read from the owner", st.Muted)
+		return
+	}
+	evs := s.detail.Events
+	if n := len(evs) - eventsShown; n > 0 {
+		p.fact("", fmt.Sprintf("%d older events", n), st.Muted)
+		evs = evs[n:]
+	}
+	for _, e := range evs {
+		line := pane.Clean(e.Actor, 24) + " " + pane.Clean(e.Verb, 20)
+		if e.From != e.To && e.To != "" {
+			line += " " + string(e.From) + " " + st.G.Arrow + " " + string(e.To)
+		}
+		if e.Code != "" {
+			line += " refused: " + pane.Clean(e.Code, 40)
+		}
+		if e.Reason != "" {
+			line += ", “" + pane.Clean(e.Reason, 2*p.w) + "”"
+		}
+		p.fact(stampOf(p.c.State.FromOwner(e.AtUTC), p.c.Now), line, st.Text)
+	}
+	p.fact("", fmt.Sprintf("as of rev %d", s.detail.Revision), st.Muted)
+}
+
+func stampOf(t, now time.Time) string {
+	if now.Sub(t) < 24*time.Hour {
+		return kit.Clock(t, true)
+	}
+	return t.Local().Format("01-02 15:04")
+}

@@ -1,0 +1,92 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/ui/screen"
+)
+
+// The times of toasts. A refusal stays until it was on the screen for seenAfter
+// and a key is pressed.
+const (
+	toastFor  = 5 * time.Second
+	seenAfter = 2 * time.Second
+	maxToasts = 20
+)
+
+// toasts are the lines above the key row, the newest last.
+type toasts struct {
+	list []toast
+	last int
+}
+
+type toast struct {
+	id     int
+	level  screen.Level
+	text   string
+	sticky bool
+	seen   bool // was on the screen long enough
+}
+
+// toast shows one line. Text must be clean.
+func (m *Model) toast(level screen.Level, text string) tea.Cmd {
+	t := &m.toasts
+	t.last++
+	one := toast{id: t.last, level: level, text: text, sticky: level == screen.Bad}
+	t.list = append(t.list, one)
+	if len(t.list) > maxToasts {
+		t.list = t.list[1:]
+	}
+	after := toastFor
+	if one.sticky {
+		after = seenAfter
+	}
+	return tea.Tick(after, func(time.Time) tea.Msg { return toastOver{one.id} })
+}
+
+// onToastOver ends a toast; a sticky one may go with the next key from now on.
+func (m *Model) onToastOver(msg toastOver) tea.Cmd {
+	for i := range m.toasts.list {
+		if m.toasts.list[i].id != msg.id {
+			continue
+		}
+		if m.toasts.list[i].sticky {
+			m.toasts.list[i].seen = true
+			return nil
+		}
+		m.toasts.list = append(m.toasts.list[:i], m.toasts.list[i+1:]...)
+		return nil
+	}
+	return nil
+}
+
+// dropSeen takes away the refusals that were seen; all takes away every toast.
+func (t *toasts) dropSeen(all bool) bool {
+	kept := t.list[:0]
+	for _, one := range t.list {
+		if !all && !(one.sticky && one.seen) {
+			kept = append(kept, one)
+		}
+	}
+	dropped := len(kept) < len(t.list)
+	t.list = kept
+	return dropped
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+func (m *Model) queueTitle() string {
+	if n := len(m.queue.open); n > 0 {
+		return fmt.Sprintf("signalbox (%d)", n)
+	}
+	return "signalbox"
+}

@@ -1,0 +1,244 @@
+package ui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/screen"
+	"signalbox/ui/theme"
+)
+
+// View draws the whole screen. It is the only place that builds a tea.View, so
+// that no branch can forget the alternate screen.
+func (m *Model) View() tea.View {
+	v := tea.NewView("")
+	v.AltScreen = true
+	v.ReportFocus = true
+	v.WindowTitle = m.queueTitle()
+	if !m.opts.NoMouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
+	v.Content, v.Cursor = m.frame()
+	return v
+}
+
+// frame draws the text of the screen and says where the cursor stands.
+func (m *Model) frame() (string, *tea.Cursor) {
+	if m.size.w <= 0 || m.size.h <= 0 {
+		return "", nil
+	}
+	r := m.size.rects
+	if r.Small {
+		return m.smallFrame(), nil
+	}
+	body := kit.SplitLines(m.room().View(m.bodyCtx()))
+	lines := make([]string, 0, m.size.h)
+	lines = append(lines, m.header(), m.topRule(body))
+	for i := range r.Body.H {
+		row := ""
+		if i < len(body) {
+			row = body[i]
+		}
+		lines = append(lines, " "+row+" ")
+	}
+	lines = append(lines, m.baseRule(body), m.keyRow())
+	m.putToasts(lines)
+	cursor := m.putOver(lines)
+	return strings.Join(lines, "\n"), cursor
+}
+
+func (m *Model) smallFrame() string {
+	msg := "needs 60×16 cells; q quits"
+	if m.look.styles.G.ASCII {
+		msg = "needs 60x16 cells; q quits"
+	}
+	row := text.Clip(msg, m.size.w)
+	lines := make([]string, m.size.h)
+	lines[(m.size.h-1)/2] = kit.Blank((m.size.w-text.Width(row))/2) + row
+	return kit.Lines(lines, m.size.w, m.size.h)
+}
+
+// topRule is the line above the body: the screen's name, its filter, and where
+// the lines between the panes begin.
+func (m *Model) topRule(body []string) string {
+	st := m.look.styles
+	title := m.roomTitle()
+	line := []string{}
+	for range m.size.w {
+		line = append(line, st.G.H)
+	}
+	if len(body) > 0 {
+		for _, x := range junctions(body[0], st.G.V) {
+			if x+1 < len(line) {
+				line[x+1] = st.G.TeeDown
+			}
+		}
+	}
+	title = text.ClipMark(title, m.size.w-6, st.G.Ellipsis)
+	w := text.Width(title) + 2
+	return st.Faint.Render(line[0]) + st.Title.Render(" "+title+" ") + st.Faint.Render(strings.Join(line[min(len(line), 1+w):], ""))
+}
+
+// roomTitle names what fills the body.
+func (m *Model) roomTitle() string {
+	if s := m.topSheet(); s != nil {
+		return s.Title()
+	}
+	return m.room().Name()
+}
+
+// junctions are the cells of row in which the vertical line v stands.
+func junctions(row, v string) []int {
+	plain := ansi.Strip(row)
+	var out []int
+	x := 0
+	for _, r := range plain {
+		s := string(r)
+		if s == v {
+			out = append(out, x)
+		}
+		x += text.Width(s)
+	}
+	return out
+}
+
+// baseRule is the line below the body; it tells what narrows or adds to what is
+// shown.
+func (m *Model) baseRule(body []string) string {
+	st := m.look.styles
+	line := make([]string, m.size.w)
+	for i := range line {
+		line[i] = st.G.H
+	}
+	if len(body) > 0 {
+		for _, x := range junctions(body[len(body)-1], st.G.V) {
+			if x+1 < len(line) {
+				line[x+1] = st.G.TeeUp
+			}
+		}
+	}
+	note := m.baseNote()
+	if note == "" {
+		return st.Faint.Render(strings.Join(line, ""))
+	}
+	note = text.ClipMark(note, m.size.w-4, st.G.Ellipsis)
+	w := text.Width(note) + 2
+	at := m.size.w - w - 1
+	return st.Faint.Render(strings.Join(line[:at], "")) + st.Accent.Render(" "+note+" ") + st.Faint.Render(line[m.size.w-1])
+}
+
+func (m *Model) baseNote() string {
+	var parts []string
+	if n := len(m.marks); n > 0 {
+		parts = append(parts, plural(n, "row marked", "rows marked")+", esc unmarks")
+	}
+	if f := m.room().Filter(); f != "" && m.input.mode != inputFilter {
+		parts = append(parts, "filter "+text.Clip(clean(f), 40)+", esc clears")
+	}
+	if n := len(m.snoozed); n > 0 {
+		parts = append(parts, plural(n, "ask snoozed", "asks snoozed"))
+	}
+	return strings.Join(parts, " "+m.look.styles.G.Dot+" ")
+}
+
+// putToasts lays the toasts over the last lines of the body.
+func (m *Model) putToasts(lines []string) {
+	n := len(m.toasts.list)
+	if n == 0 {
+		return
+	}
+	st := m.look.styles
+	w := m.size.w - 2
+	var rows []string
+	for _, t := range m.toasts.list[max(0, n-3):] {
+		glyph, style := toastMark(st, t.level)
+		for i, row := range text.Wrap(t.text, w-4) {
+			if i == 3 {
+				break
+			}
+			head := "  "
+			if i == 0 {
+				head = glyph + " "
+			}
+			rows = append(rows, " "+style.Render(head)+st.Text.Render(kit.Fit(st.G, row, w-2, false))+" ")
+		}
+	}
+	rows = rows[max(0, len(rows)-m.size.rects.Body.H/2):]
+	base := m.size.rects.Base.Y
+	for i, row := range rows {
+		lines[base-len(rows)+i] = row
+	}
+}
+
+func toastMark(st *theme.Styles, l screen.Level) (string, theme.Style) {
+	switch l {
+	case screen.Good:
+		return st.G.Check, st.OK
+	case screen.Warn:
+		return st.G.Flag, st.Warn
+	case screen.Bad:
+		return st.G.Cross2, st.Bad
+	}
+	return st.G.Dot, st.Muted
+}
+
+// putOver lays dialogs, palette and help over the screen, and the input line
+// over the key row. It gives the cursor's place.
+func (m *Model) putOver(lines []string) *tea.Cursor {
+	var cursor *tea.Cursor
+	switch m.input.mode {
+	case inputFilter:
+		cursor = m.putLine(lines, "/", "words are and-ed; status:ready agent:x older:1h -word")
+	case inputPrompt:
+		cursor = m.putLine(lines, clean(m.input.prompt.Title)+" ", "")
+	case inputPalette:
+		cursor = m.putPalette(lines)
+	case inputHelp:
+		m.putHelp(lines)
+	}
+	if o := m.top(); o != nil {
+		return m.putDialog(lines, o)
+	}
+	return cursor
+}
+
+// putLine draws the frame's input line in place of the key row.
+func (m *Model) putLine(lines []string, prompt, hint string) *tea.Cursor {
+	st := m.look.styles
+	pw := text.Width(prompt)
+	w := m.size.w - pw - 2
+	s, x := m.input.ed.View(w)
+	row := " " + st.Key.Render(prompt)
+	if m.input.ed.Value() == "" && hint != "" {
+		row += st.Muted.Render(kit.Fit(st.G, hint, w, false))
+	} else {
+		row += st.Text.Render(s)
+	}
+	lines[len(lines)-1] = kit.FitStyled(row, m.size.w)
+	return barAt(1+pw+x, m.size.h-1)
+}
+
+func barAt(x, y int) *tea.Cursor {
+	c := tea.NewCursor(x, y)
+	c.Shape, c.Blink = tea.CursorBar, false
+	return c
+}
+
+func (m *Model) putDialog(lines []string, o *open) *tea.Cursor {
+	r := m.size.rects.Body
+	box := o.d.View(m.look.styles, r.W, r.H, m.changed(o))
+	if len(box.Lines) == 0 {
+		return nil
+	}
+	x := r.X + (r.W-box.W)/2
+	y := r.Y + (r.H-len(box.Lines))/2
+	kit.Overlay(lines, box.Lines, x, y, box.W)
+	if !box.Caret {
+		return nil
+	}
+	return barAt(x+box.CaretX, y+box.CaretY)
+}

@@ -1,0 +1,130 @@
+package ui
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/model/fleet"
+)
+
+// queueWatch remembers the asks of the last look, so that one that comes can
+// ring and one whose cause is gone can say so.
+type queueWatch struct {
+	prev []fleet.Ask
+	open []fleet.Ask // without the snoozed ones
+	// marks are revision and reason of the asks snoozed until they change.
+	snoozedAs map[string]string
+	started   bool
+}
+
+// fingerprint changes when an ask does.
+func fingerprint(a *fleet.Ask) string { return fmt.Sprint(a.Revision, a.Reason) }
+
+// note remembers how a snoozed ask looked.
+func (q *queueWatch) note(key string, asks []fleet.Ask) {
+	if q.snoozedAs == nil {
+		q.snoozedAs = map[string]string{}
+	}
+	for i := range asks {
+		if asks[i].Key == key {
+			q.snoozedAs[key] = fingerprint(&asks[i])
+		}
+	}
+}
+
+// watchQueue compares the asks with those of the last look.
+func (m *Model) watchQueue() tea.Cmd {
+	asks := m.state.Asks(m.clock.now)
+	m.wakeChanged(asks)
+	gained, _ := fleet.DiffAsks(m.queue.prev, asks)
+	m.queue.prev = asks
+	m.queue.open = m.notSnoozed(asks)
+	if m.state.Link.State == fleet.LinkConnecting {
+		return nil
+	}
+	if !m.queue.started {
+		// What was there at the start is on the screen already; it does not ring.
+		m.queue.started = true
+		return nil
+	}
+	var cmds []tea.Cmd
+	for _, a := range gained {
+		cmds = append(cmds, m.onAsk(a))
+	}
+	if len(gained) > 0 && !m.pointer.focused && worst(gained) >= fleet.SeverityMedium {
+		cmds = append(cmds, m.ring(gained))
+	}
+	return tea.Batch(cmds...)
+}
+
+func worst(asks []fleet.Ask) fleet.Severity {
+	s := fleet.SeverityLow
+	for _, a := range asks {
+		s = max(s, a.Severity)
+	}
+	return s
+}
+
+// ring makes a new ask known outside the window.
+func (m *Model) ring(asks []fleet.Ask) tea.Cmd {
+	switch m.opts.Notify {
+	case "bell":
+		return tea.Raw("\a")
+	case "osc":
+		text := plural(len(asks), "ask", "asks") + " in signalbox: " + string(asks[0].Kind)
+		return tea.Raw("\x1b]9;" + text + "\x07")
+	}
+	return nil
+}
+
+func (m *Model) onAsk(a fleet.Ask) tea.Cmd {
+	hook, ctx := m.opts.OnAsk, m.ctx
+	if hook == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		hook(ctx, a)
+		return nil
+	}
+}
+
+// wakeChanged brings back the asks that were put aside until they change, and
+// forgets those that are gone.
+func (m *Model) wakeChanged(asks []fleet.Ask) {
+	if len(m.snoozed) == 0 {
+		return
+	}
+	there := make(map[string]bool, len(m.snoozed))
+	for i := range asks {
+		key := asks[i].Key
+		until, ok := m.snoozed[key]
+		if !ok {
+			continue
+		}
+		there[key] = true
+		if until.Equal(time.Time{}) && m.queue.snoozedAs[key] != fingerprint(&asks[i]) {
+			delete(m.snoozed, key)
+		}
+	}
+	for key := range m.snoozed {
+		if !there[key] {
+			delete(m.snoozed, key)
+			delete(m.queue.snoozedAs, key)
+		}
+	}
+}
+
+func (m *Model) notSnoozed(asks []fleet.Ask) []fleet.Ask {
+	if len(m.snoozed) == 0 {
+		return asks
+	}
+	out := make([]fleet.Ask, 0, len(asks))
+	for _, a := range asks {
+		if _, ok := m.snoozed[a.Key]; !ok {
+			out = append(out, a)
+		}
+	}
+	return out
+}
