@@ -1,6 +1,7 @@
 package acmp
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 	"time"
@@ -29,15 +30,15 @@ type attempt struct {
 	fault chan string   // first violation
 	stop  chan struct{} // closed by end
 
-	mu         sync.Mutex
-	ended      bool
-	isAnswered bool
-	lastSign   time.Time
-	blocked    bool // waiting for our own consumer: silence proves nothing
-	stalled    bool // told
-	next       int64
-	final      bool
-	ignored    int
+	mu       sync.Mutex
+	ended    bool
+	rpcError []byte // of the response, nil before and for a result
+	lastSign time.Time
+	blocked  bool // waiting for our own consumer: silence proves nothing
+	stalled  bool // told
+	next     int64
+	final    bool
+	ignored  int
 	// whole is the output so far, kept where a proof of it was asked for.
 	whole      *acmp.Assembler
 	tooLarge   bool
@@ -174,10 +175,10 @@ func (a *attempt) violate(msg string) {
 }
 
 // answered implements sink.
-func (a *attempt) answered() {
+func (a *attempt) answered(rpcError []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.isAnswered = true
+	a.rpcError = bytes.Clone(rpcError)
 }
 
 // emit queues ev, waiting for room; false when the attempt has ended meanwhile.
@@ -214,15 +215,15 @@ type streamed struct {
 	whole   *acmp.Payload // nil where not kept, or too large
 }
 
-func (a *attempt) delivered() (streamed, bool) {
+func (a *attempt) delivered() (d streamed, rpcError []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	d := streamed{chunks: a.next, final: a.final, missing: len(a.early) > 0 && !a.final}
+	d = streamed{chunks: a.next, final: a.final, missing: len(a.early) > 0 && !a.final}
 	if a.whole != nil && !a.tooLarge {
 		p := a.whole.Payload()
 		d.whole = &p
 	}
-	return d, a.isAnswered
+	return d, a.rpcError
 }
 
 // silence says how long nothing came and whether that was told already; 0 while

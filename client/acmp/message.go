@@ -23,7 +23,9 @@ type sink interface {
 	// violation ends the task: the provider broke the protocol.
 	violation(msg string)
 	// answered tells that the response follows; nothing of the task comes after.
-	answered()
+	// rpcError is its error object, nil for a result: the SDK takes some codes of
+	// a peer for its own.
+	answered(rpcError []byte)
 }
 
 // envelope is any JSON-RPC message.
@@ -67,7 +69,7 @@ func (f *filter) inspect(raw []byte) (pass bool, err error) {
 			return false, nil
 		}
 		if s != nil {
-			s.answered()
+			s.answered(env.Error)
 		}
 		return true, nil
 	case env.Method == acmp.MethodStreamChunk && len(env.ID) == 0:

@@ -325,11 +325,11 @@ func (r *runner) broken(cause string, wait time.Duration) {
 }
 
 func (r *runner) onAnswer(a answer) bool {
-	d, answered := r.att.delivered()
+	d, rpcError := r.att.delivered()
 	if a.err == nil {
 		return r.onResult(a.raw, d)
 	}
-	if e := peerError(a.err, answered); e != nil {
+	if e := peerError(a.err, rpcError); e != nil {
 		return r.fail(receivedError(e), "")
 	}
 	if final := hopeless(a.err); final != "" {

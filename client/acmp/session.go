@@ -137,17 +137,21 @@ func (s *session) notify(ctx context.Context, method string, params any) error {
 	return err
 }
 
-// peerError gives the JSON-RPC error the provider sent, if err is one.
-func peerError(err error, answered bool) *jsonrpc.Error {
+// peerError gives the JSON-RPC error the provider sent, if err comes from one:
+// raw is that of a response, else it may stand in the body of a failed request.
+func peerError(err error, raw []byte) *jsonrpc.Error {
 	var se *statusError
 	if errors.As(err, &se) {
 		return se.rpc
 	}
-	var we *jsonrpc.Error
-	if answered && errors.As(err, &we) {
-		return we
+	if len(raw) == 0 {
+		return nil
 	}
-	return nil
+	e := new(jsonrpc.Error)
+	if json.Unmarshal(raw, e) != nil {
+		e = &jsonrpc.Error{Code: acmp.CodeInternal, Message: "an error that cannot be read"}
+	}
+	return e
 }
 
 // settingsOf reads the ACMP declaration of a session. It gives nil and a reason

@@ -1,0 +1,243 @@
+package acmp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"signalbox/model/acmp"
+)
+
+func jsonNumber(s string) json.Number { return json.Number(s) }
+
+func transcript(t *testing.T, b *Buyer, id string) string {
+	t.Helper()
+	r, err := b.Transcript(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(got)
+}
+
+// A consumer that stalls stalls the stream: nothing is dropped, memory stays
+// bounded, and silence of our own making is no verdict on the provider (B79).
+func TestBackPressure(t *testing.T) {
+	const chunks, size = 64, 256 << 10 // 16 MiB
+	p := newFakeProvider(t, 150, func(w *answerWriter, _ wireRequest, _ int) {
+		for i := range chunks {
+			w.chunk(i, strings.Repeat("x", size), i == chunks-1)
+		}
+		w.streamed()
+	})
+	gate := make(chan struct{})
+	var mu sync.Mutex
+	var bytesSeen, chunksSeen int
+	done := make(chan acmp.TaskEvent, 1)
+	b, _ := newBuyer(t, p.URL, func(o *Options) {
+		o.Events = func(ev acmp.TaskEvent) {
+			if ev.Kind == acmp.EventChunk {
+				<-gate
+				mu.Lock()
+				bytesSeen += len(ev.Chunk.Raw())
+				chunksSeen++
+				mu.Unlock()
+			}
+			if ev.Kind.Final() {
+				done <- ev
+			}
+		}
+	})
+	id := invoke(t, b, invocation(nil))
+	tk, err := b.find(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queued := func() int {
+		tk.q.mu.Lock()
+		defer tk.q.mu.Unlock()
+		return tk.q.bytes
+	}
+	eventually(t, func() bool { return queued() > maxQueuedBytes-2*size }, "the queue to fill")
+	// More than the liveness window of 450 ms passes while the consumer holds on.
+	select {
+	case ev := <-done:
+		t.Fatalf("ended while stalled: %+v", ev.Err)
+	case <-time.After(700 * time.Millisecond):
+	}
+	if n := queued(); n > maxQueuedBytes+size {
+		t.Errorf("%d bytes queued", n)
+	}
+	close(gate)
+	if ev := <-done; ev.Kind != acmp.EventResult {
+		t.Fatalf("outcome %+v", ev.Err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if chunksSeen != chunks || bytesSeen != chunks*size {
+		t.Errorf("%d chunks, %d bytes", chunksSeen, bytesSeen)
+	}
+}
+
+// B84: a long output passes through without staying in memory.
+func TestMemoryStaysBounded(t *testing.T) {
+	const chunks, size = 512, 128 << 10 // 64 MiB
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
+		for i := range chunks {
+			w.chunk(i, strings.Repeat("x", size), i == chunks-1)
+		}
+		w.streamed()
+	})
+	done := make(chan struct{})
+	dir := t.TempDir()
+	b, _ := newBuyer(t, p.URL, func(o *Options) {
+		o.StateDir = dir
+		o.Events = func(ev acmp.TaskEvent) {
+			if ev.Kind.Final() {
+				close(done)
+			}
+		}
+	})
+	before := heap()
+	id := invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.TimeoutMS = 60000 }))
+	<-done
+	if grown := heap() - before; grown > 16<<20 {
+		t.Errorf("the heap grew by %d MiB", grown>>20)
+	}
+	eventually(t, func() bool { _, err := b.find(id); return err != nil }, "the task to be over")
+	fi, err := os.Stat(b.disk.path(id, ".out"))
+	if err != nil || fi.Size() != chunks*size || fi.Mode().Perm() != 0o600 {
+		t.Errorf("transcript %v, %v", fi, err)
+	}
+}
+
+// B105, A-151: the token is in no log, error, event or format.
+func TestTokenIsNowhere(t *testing.T) {
+	const token = "SECRET123"
+	var log bytes.Buffer
+	spec := ProviderSpec{Name: "p", URL: "http://127.0.0.1:1/mcp", Token: NewSecret(token)}
+	asJSON, _ := json.Marshal(struct{ P ProviderSpec }{spec})
+	for _, s := range []string{fmt.Sprintf("%v %+v %#v %s", spec, spec, spec, spec.Token), string(asJSON)} {
+		if strings.Contains(s, token) {
+			t.Errorf("printed: %s", s)
+		}
+	}
+	for _, status := range []int{0, 400, 401, 403, 500} {
+		p := newFakeProvider(t, 0, func(w *answerWriter, r wireRequest, _ int) {
+			w.fail(-33099, `"`+"gone"+`"`)
+		})
+		p.setStatus(status)
+		b, rec := newBuyer(t, p.URL, func(o *Options) {
+			o.Providers[0].Token = NewSecret(token)
+			o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			o.ConnectTimeout = time.Second
+		})
+		id, err := b.Invoke(t.Context(), invocation(nil))
+		if err == nil {
+			rec.outcome(t, id)
+		}
+		if s := fmt.Sprintf("%v %+v %+v", err, rec.of(id), rec.lastProvider()); strings.Contains(s, token) {
+			t.Errorf("status %d: %s", status, s)
+		}
+	}
+	if strings.Contains(log.String(), token) {
+		t.Errorf("log: %s", log.String())
+	}
+}
+
+// What is known of a provider follows it: there, gone, back.
+func TestReachability(t *testing.T) {
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.output("x") })
+	_, rec := newBuyer(t, p.URL, func(o *Options) { o.ProbeEvery = 20 * time.Millisecond })
+	reachable := func(want bool) func() bool {
+		return func() bool {
+			r := rec.lastProvider().Reachable
+			return r != nil && *r == want
+		}
+	}
+	eventually(t, reachable(true), "the provider to be reachable")
+	if s := rec.lastProvider().Settings; s == nil || !s.Features.OutputStreaming {
+		t.Errorf("settings %+v", s)
+	}
+	p.setStatus(http.StatusBadGateway)
+	eventually(t, reachable(false), "the provider to be gone")
+	if got := rec.lastProvider(); !strings.Contains(got.Problem, "502") || got.Settings == nil || got.Since.IsZero() {
+		t.Errorf("gone: %+v", got)
+	}
+	p.setStatus(0)
+	eventually(t, reachable(true), "the provider to be back")
+}
+
+// The journal lets the next run take up what this one left (R: acmp.md, the
+// buyer's heart); the ledger has one line per outcome.
+func TestReattach(t *testing.T) {
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, n int) {
+		w.chunk(0, "one ", false)
+		if n == 1 {
+			w.hang()
+		}
+		w.chunk(1, "two", true)
+		w.streamed()
+	})
+	dir := t.TempDir()
+	keep := func(o *Options) { o.StateDir = dir }
+	b1, rec1 := newBuyer(t, p.URL, keep)
+	id := invoke(t, b1, invocation(nil))
+	evs := rec1.await(t, id, acmp.EventChunk)
+	if b2, _ := New(Options{StateDir: dir, Providers: []ProviderSpec{{Name: "p", URL: p.URL}}}); b2 != nil {
+		if _, err := b2.find(id); err == nil {
+			t.Error("a task that runs elsewhere was taken up")
+		}
+		_ = b2.Close(t.Context())
+	}
+	if err := b1.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.seen(acmp.MethodCancel); len(got) > 0 {
+		t.Error("closing cancelled the task")
+	}
+	b3, rec3 := newBuyer(t, p.URL, keep)
+	evs3 := rec3.outcome(t, id)
+	if got := kinds(evs3); got != "sent resent chunk chunk result" {
+		t.Errorf("events: %s", got)
+	}
+	if d := evs3[0].Deadline.Sub(evs[0].Deadline).Abs(); d > 100*time.Millisecond {
+		t.Errorf("the deadline moved by %s", d)
+	}
+	eventually(t, func() bool { _, err := b3.find(id); return err != nil }, "the task to be over")
+	if got := transcript(t, b3, id); got != "one two" {
+		t.Errorf("transcript %q", got)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "tasks", "*.task")); len(left) > 0 {
+		t.Errorf("journals left: %v", left)
+	}
+	ledger, err := os.ReadFile(filepath.Join(dir, "ledger.jsonl"))
+	if err != nil || strings.Count(string(ledger), id) != 1 {
+		t.Errorf("ledger %q, %v", ledger, err)
+	}
+}
+
+// A-060: ids differ and hold at least 96 random bits.
+func TestTaskIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for range 100_000 {
+		id := NewTaskID()
+		if seen[id] || len(id) < len("task_")+16 {
+			t.Fatalf("id %s", id)
+		}
+		seen[id] = true
+	}
+}
