@@ -231,10 +231,13 @@ func (b *Buyer) deliver(t *task) {
 		}
 		for _, ev := range evs {
 			t.file.event(ev)
+			if ev.Kind.Final() {
+				t.file.flush() // whoever learns of the end finds the output whole
+			}
 			if b.env.Events != nil {
 				b.env.Events(ev)
 			}
-			if ev.Kind == acmp.EventResult || ev.Kind == acmp.EventError {
+			if ev.Kind.Final() {
 				b.disk.account(t.inv, ev)
 				t.file.finished()
 			}

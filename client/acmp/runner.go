@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"signalbox/model/acmp"
 )
 
@@ -342,7 +344,11 @@ func (r *runner) onAnswer(a answer) bool {
 	if d.chunks > 0 {
 		r.wait.reset()
 	}
-	r.t.l.retire(r.sess)
+	// On HTTP one failed request leaves the session whole, and its request ids
+	// count on.
+	if r.sess.conn != nil || errors.Is(a.err, mcp.ErrConnectionClosed) {
+		r.t.l.retire(r.sess)
+	}
 	r.broken(cause, r.wait.next())
 	return false
 }
