@@ -177,6 +177,7 @@ func budgetDetail(t *Task) string {
 
 func overlapAsk(s *State, c Conflict) Ask {
 	a, b := s.Items[c.ItemA], s.Items[c.ItemB]
+	pair := pairKey(c.ItemA, c.ItemB)
 	return Ask{
 		// The later claim is the one that could wait.
 		Kind: AskOverlap, Target: Target{TargetItem, c.ItemB}, WorkItemID: c.ItemB, ClaimID: b.Lease.Claim.ClaimID,
@@ -186,7 +187,7 @@ func overlapAsk(s *State, c Conflict) Ask {
 		Detail:      strings.Join(append(append([]string{}, c.Paths...), c.Symbols...), ", "),
 		Consequence: "both change the same code; one of them will have to be redone or merged",
 		Reason:      "overlap", Revision: b.Revision,
-		Key: string(AskOverlap) + ":" + c.ItemA + "\x00" + c.ItemB,
+		Key: string(AskOverlap) + ":" + strings.Join(pair[:], "\x00"),
 	}
 }
 

@@ -19,7 +19,7 @@ type overlapIndex struct {
 }
 
 type liveScope struct {
-	claimID string
+	claim   acop.Claim // as first seen; a renewal moves only its end
 	scope   acop.Scope
 	paths   []string
 	symbols []string
@@ -42,16 +42,20 @@ func (o *overlapIndex) update(id string, item *acop.Item) {
 	if !live && !had {
 		return
 	}
-	if live && had && old.claimID == item.Lease.Claim.ClaimID &&
+	if live && had && sameClaim(&old.claim, &item.Lease.Claim) &&
 		slices.Equal(old.paths, item.WorkItem.OwnedPaths) && slices.Equal(old.symbols, item.WorkItem.OwnedSymbols) {
 		return
 	}
 	delete(o.scopes, id)
 	if live {
-		o.scopes[id] = liveScope{item.Lease.Claim.ClaimID, acop.NewScope(item), item.WorkItem.OwnedPaths, item.WorkItem.OwnedSymbols}
+		o.scopes[id] = liveScope{item.Lease.Claim, acop.NewScope(item), item.WorkItem.OwnedPaths, item.WorkItem.OwnedSymbols}
 	}
 	o.dirty[id] = struct{}{}
 	o.version++
+}
+
+func sameClaim(a, b *acop.Claim) bool {
+	return a.ClaimID == b.ClaimID && a.WorkerAgentUID == b.WorkerAgentUID && a.GrantedAtUTC.Equal(b.GrantedAtUTC)
 }
 
 // sync compares what changed since the last time.
