@@ -1,0 +1,207 @@
+package tasks
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"signalbox/model/acmp"
+	"signalbox/model/fleet"
+	"signalbox/ui/pane/worlds"
+	"signalbox/ui/screen"
+	"signalbox/ui/uitest"
+)
+
+// A-160, H-096, house rule 31.
+func TestSweep(t *testing.T) {
+	worlds.Sweep(t, func() screen.Screen { return New() })
+	worlds.Sweep(t, func() screen.Screen { s := New(); s.output = true; return s })
+}
+
+func press(s *Screen, c *screen.Ctx, keys ...string) (out screen.Intent) {
+	for _, k := range keys {
+		out = s.Update(c, uitest.Key(k))
+	}
+	return out
+}
+
+func view(s *Screen, c *screen.Ctx) string { return ansi.Strip(s.View(c)) }
+
+// A-135, promise 3: what goes wrong with a task differs in words.
+func TestSituations(t *testing.T) {
+	now := worlds.Now
+	st := worlds.Ctx(nil, 1, 1).Styles
+	run := func(change func(*fleet.Task)) *fleet.Task {
+		t := &fleet.Task{State: acmp.StateRunning, SentAt: now.Add(-10 * time.Minute), Interval: 5 * time.Second, LastSign: now.Add(-time.Second), LastBeat: now.Add(-time.Second), LastProgress: now.Add(-2 * time.Second)}
+		change(t)
+		return t
+	}
+	seen := map[string]string{}
+	for want, task := range map[string]*fleet.Task{
+		"running":    run(func(*fleet.Task) {}),
+		"stalled":    run(func(t *fleet.Task) { t.LastSign = now.Add(-11 * time.Second) }),
+		"dead":       run(func(t *fleet.Task) { t.LastSign = now.Add(-16 * time.Second) }),
+		"hung":       run(func(t *fleet.Task) { t.LastProgress = now.Add(-2 * time.Minute) }),
+		"link lost":  run(func(t *fleet.Task) { t.Broken = true }),
+		"cancelling": run(func(t *fleet.Task) { t.CancelRequestedAt = now.Add(-time.Second) }),
+		"pending":    run(func(t *fleet.Task) { t.State = acmp.StatePending }),
+		"failed":     run(func(t *fleet.Task) { t.State = acmp.StateFailed }),
+	} {
+		got := situationOf(st, task, now)
+		if got.word != want {
+			t.Errorf("got %q, want %q", got.word, want)
+		}
+		if other, ok := seen[got.glyph]; ok && want != "pending" && other != "pending" {
+			t.Errorf("%q and %q have one glyph", want, other)
+		}
+		seen[got.glyph] = want
+	}
+	none := run(func(t *fleet.Task) { t.Interval = 0; t.LastSign = now.Add(-time.Hour); t.LastBeat = time.Time{} })
+	if bar, _, _ := lifeCells(st, none, now); bar != "n/a" || situationOf(st, none, now).word != "running" {
+		t.Error("without an interval there is no verdict")
+	}
+}
+
+func TestFollowAndPlace(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 78, 20)
+	s := New()
+	if !s.Select(c, screen.Task("task_a7c9d2e3")) {
+		t.Fatal("no task")
+	}
+	for i := range 60 {
+		worlds.Chunk(st, "task_a7c9d2e3", int64(i+1), "line "+strings.Repeat("x", i)+"\n")
+	}
+	if v := view(s, c); !strings.Contains(v, strings.Repeat("x", 59)) {
+		t.Fatalf("does not follow:\n%s", v)
+	}
+	press(s, c, "tab", "k", "k")
+	before := view(s, c)
+	for i := range 30 {
+		worlds.Chunk(st, "task_a7c9d2e3", int64(i+61), "more\n")
+	}
+	after := view(s, c)
+	if strings.Contains(after, "more") || !strings.Contains(after, "30 new below") {
+		t.Errorf("the reader was moved:\n%s", after)
+	}
+	if a, b := lastLine(before), lastLine(after); a != b {
+		t.Errorf("%q became %q", a, b)
+	}
+	press(s, c, "end")
+	if v := view(s, c); !strings.Contains(lastLine(v), "more") {
+		t.Errorf("end must follow again:\n%s", v)
+	}
+}
+
+func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+
+// A-162: a re-sent task says so and starts with a clean pane.
+func TestRestart(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 118, 30)
+	s := New()
+	s.Select(c, screen.Task("task_9f2b11c0"))
+	press(s, c, "tab", "home")
+	st.Apply(fleet.TaskHappened{Event: acmp.TaskEvent{Kind: acmp.EventResent, TaskID: "task_9f2b11c0", At: worlds.Now, Attempt: 2}})
+	v := view(s, c)
+	if strings.Contains(v, "go test") || !strings.Contains(v, "restarted, output of attempt 1 cleared") || !strings.Contains(v, "No output yet") {
+		t.Errorf("restart:\n%s", v)
+	}
+}
+
+func TestFindCopyWholeInput(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 78, 24)
+	s := New()
+	s.Select(c, screen.Task("task_9f2b11c0"))
+	p, ok := press(s, c, "f").(screen.Prompt)
+	if !ok {
+		t.Fatal("f asks what to find")
+	}
+	s.Update(c, screen.Prompted{For: p.For, Text: "MODEL", Ok: true})
+	s.Update(c, screen.Prompted{For: p.For, Text: "model", Ok: true})
+	if v := view(s, c); !strings.Contains(v, `"model" in line 2`) {
+		t.Errorf("find:\n%s", v)
+	}
+	if screen.Match(s.Bindings(), "n") != "find-next" {
+		t.Error("n goes to the next match while a search is on")
+	}
+	press(s, c, "backspace")
+	if screen.Match(s.Bindings(), "n") != "" {
+		t.Error("n is the frame's again")
+	}
+	if cp, ok := press(s, c, "c").(screen.Copy); !ok || !strings.Contains(cp.Text, "signalbox/model") {
+		t.Errorf("copy: %v", cp)
+	}
+	if l, ok := press(s, c, "o").(screen.LoadTranscript); !ok || l.TaskID != "task_9f2b11c0" {
+		t.Errorf("whole: %v", l)
+	}
+	s.Update(c, screen.Transcript{TaskID: "other", Text: []byte("stale")})
+	s.Update(c, screen.Transcript{TaskID: "task_9f2b11c0", Text: []byte("from disk\n"), Skipped: 5000})
+	if v := view(s, c); !strings.Contains(v, "from disk") || !strings.Contains(v, "the first 5kB are left out") {
+		t.Errorf("whole:\n%s", v)
+	}
+	press(s, c, "o")
+	if v := view(s, c); strings.Contains(v, "from disk") {
+		t.Error("o goes back to the live output")
+	}
+	if screen.Match(s.Bindings(), "I") != "" {
+		t.Error("A-161: no input for a task that takes none")
+	}
+	st.Tasks["task_9f2b11c0"].Params.InputStream = true
+	in, ok := press(s, c, "left", "I").(screen.Prompt)
+	if !ok {
+		t.Fatal("I asks for input")
+	}
+	send, ok := s.Update(c, screen.Prompted{For: in.For, Text: "hello", Ok: true}).(screen.SendInput)
+	if !ok || string(send.Chunk.Data) != `"hello\n"` || send.TaskID != "task_9f2b11c0" {
+		t.Errorf("input: %+v", send)
+	}
+}
+
+func TestTypedView(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 78, 24)
+	s := New()
+	s.Select(c, screen.Task("task_c1"))
+	if v := view(s, c); !strings.Contains(v, `{"lang":"de"`) {
+		t.Errorf("raw:\n%s", v)
+	}
+	press(s, c, "t")
+	if v := view(s, c); !strings.Contains(v, `  "lang": "de",`) {
+		t.Errorf("typed:\n%s", v)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	golden.RequireEqual(t, []byte(view(New(), worlds.Ctx(worlds.One(), 78, 20))))
+}
+
+func BenchmarkView(b *testing.B) {
+	st := worlds.Many(10000, 200, 50)
+	c := worlds.Ctx(st, 238, 66)
+	s := New()
+	n := int64(1)
+	id := st.TaskOrder[len(st.TaskOrder)-1]
+	for b.Loop() {
+		worlds.Chunk(st, id, n, "one more line of output\n")
+		n++
+		s.View(c)
+	}
+}
+
+// TestDump prints views for a person to read: SIGNALBOX_DUMP=1 go test -run Dump -v.
+func TestDump(t *testing.T) {
+	if os.Getenv("SIGNALBOX_DUMP") == "" {
+		t.Skip("set SIGNALBOX_DUMP to read the views")
+	}
+	for _, size := range [][2]int{{78, 20}, {118, 30}, {238, 40}} {
+		t.Log("\n" + view(New(), worlds.Ctx(worlds.One(), size[0], size[1])))
+	}
+	t.Log("\n" + view(New(), worlds.Ctx(worlds.Many(40, 4, 20), 158, 30)))
+	t.Log("\n" + view(New(), worlds.Ctx(worlds.Empty(), 78, 14)))
+}
