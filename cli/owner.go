@@ -71,6 +71,9 @@ func openOwner(ctx context.Context, o ownerOptions) (*ownerBox, error) {
 	if err := makePrivateDir(o.Data); err != nil {
 		return nil, failf(exitUsage, "%w", err)
 	}
+	if abs, err := filepath.Abs(o.Data); err == nil {
+		o.Data = abs
+	}
 	b := &ownerBox{Data: o.Data, log: o.Log, served: make(chan error, 1), swept: make(chan struct{})}
 	if err := b.open(ctx, o); err != nil {
 		return nil, err
