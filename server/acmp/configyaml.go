@@ -33,6 +33,12 @@ func (a *at[T]) UnmarshalYAML(n ast.Node) error {
 		a.set = false
 		return nil
 	}
+	switch any(a.v).(type) {
+	case int, int64: // the decoder would cut 1.5 to 1
+		if _, whole := n.(*ast.IntegerNode); !whole {
+			return a.problem(n, nil)
+		}
+	}
 	if err := yaml.NodeToValue(n, &a.v, yaml.Strict()); err != nil {
 		return a.problem(n, err)
 	}

@@ -377,8 +377,10 @@ func TestSloppyHandlers(t *testing.T) {
 			p := acmp.Text("whole")
 			return Output{Payload: &p}, t.EmitFinal(acmp.Text("a"))
 		},
-		"none":     func(context.Context, *Task) (Output, error) { return Output{}, nil },
-		"not json": func(_ context.Context, t *Task) (Output, error) { return Output{}, t.Emit(acmp.Payload{Type: "json", Data: []byte("{")}) },
+		"none": func(context.Context, *Task) (Output, error) { return Output{}, nil },
+		"not json": func(_ context.Context, t *Task) (Output, error) {
+			return Output{}, t.Emit(acmp.Payload{Type: "json", Data: []byte("{")})
+		},
 	}
 	for name, h := range faults {
 		t.Run(name, func(t *testing.T) {

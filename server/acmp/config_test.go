@@ -1,0 +1,125 @@
+package acmp
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"signalbox/model/acmp"
+)
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "caps.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestConfig(t *testing.T) {
+	path := writeConfig(t, `# all there is
+provider_id: agent:workshop:local
+heartbeat_interval_ms: 1000
+disconnect_grace_ms: 5000
+capabilities:
+  - name: run-tests
+    command: ["go", "test", "./..."]
+    dir: .
+    price_cu: 0.0020
+    output: ndjson
+    input: arg
+    progress: '(\d+)%'
+    timeout_ms: 600000
+    max_parallel: 2
+  - name: plain
+    command: [cat]
+`)
+	c, err := LoadConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.ProviderID != "agent:workshop:local" || c.HeartbeatInterval != time.Second || c.Grace != 5*time.Second || len(c.Capabilities) != 2 {
+		t.Errorf("config %+v", c)
+	}
+	a, cmd := c.Capabilities[0], c.Capabilities[0].Command
+	if a.Info != (acmp.Capability{Name: "run-tests", PriceCU: "0.0020"}) || a.MaxParallel != 2 || cmd.Dir != filepath.Dir(path) ||
+		cmd.Output != OutputNDJSON || cmd.Input != InputArg || cmd.Timeout != 10*time.Minute || cmd.Progress == nil || len(cmd.Argv) != 3 {
+		t.Errorf("first %+v %+v", a, cmd)
+	}
+	if b := c.Capabilities[1].Command; b.Output != OutputLines || b.Input != InputStdin {
+		t.Errorf("second %+v", b)
+	}
+}
+
+// Every malformed configuration is one line with file and line number.
+func TestBadConfigs(t *testing.T) {
+	const head = "provider_id: agent:a:b\ncapabilities:\n  - name: x\n    command: [cat]\n"
+	for _, tc := range []struct {
+		name, text string
+		line       int
+		says       string
+	}{
+		{"empty", "", 1, "provider_id and capabilities"},
+		{"only a comment", "# nothing\n", 1, "provider_id and capabilities"},
+		{"a list", "- a\n", 1, "keys and values"},
+		{"a word", "cat\n", 1, "keys and values"},
+		{"two documents", head + "---\n" + head, 1, "one YAML document"},
+		{"unknown key", "provider_idd: agent:a:b\n", 1, `did you mean "provider_id"?`},
+		{"unknown key far", head + "colour: red\n", 5, "known are provider_id"},
+		{"unknown capability key", head + "    comand: [cat]\n", 5, `did you mean "command"?`},
+		{"key twice", head + "    name: y\n", 5, "name"},
+		{"bad provider id", "provider_id: workshop\ncapabilities:\n  - {name: x, command: [cat]}\n", 1, "agent:name:region"},
+		{"no capabilities", "provider_id: agent:a:b\n", 1, "capabilities"},
+		{"empty capabilities", "provider_id: agent:a:b\ncapabilities: []\n", 2, "capabilities is empty"},
+		{"capabilities a word", "capabilities: cat\n", 1, "list of capabilities"},
+		{"no name", "capabilities:\n  - command: [cat]\n", 2, "no name"},
+		{"no command", "capabilities:\n  - name: x\n", 2, `"x" has no command`},
+		{"command a text", "capabilities:\n  - name: x\n    command: go test ./...\n", 3, "never given to a shell"},
+		{"command empty", "capabilities:\n  - name: x\n    command: []\n", 3, "no command"},
+		{"name twice", head + "  - name: x\n    command: [cat]\n", 5, "named twice, first on line 3"},
+		{"bad output", head + "    output: xml\n", 5, "lines, ndjson, text, bytes"},
+		{"bad input", head + "    input: file\n", 5, "stdin, arg, none"},
+		{"bad progress", head + "    progress: '('\n", 5, "regular expression"},
+		{"progress without group", head + "    progress: 'x'\n", 5, "no group"},
+		{"bad timeout", head + "    timeout_ms: -1\n", 5, "timeout_ms"},
+		{"timeout a word", head + "    timeout_ms: soon\n", 5, "timeout_ms must be a whole number"},
+		{"bad parallel", head + "    max_parallel: 0\n", 5, "max_parallel"},
+		{"bad price", head + "    price_cu: cheap\n", 5, "price_cu"},
+		{"negative price", head + "    price_cu: -0.1\n", 5, "price_cu"},
+		{"no such dir", head + "    dir: /no/such/folder\n", 5, "not a folder"},
+		{"beat zero", "heartbeat_interval_ms: 0\n" + head, 1, "heartbeat_interval_ms"},
+		{"beat fraction", "heartbeat_interval_ms: 1.5\n" + head, 1, "heartbeat_interval_ms must be a whole number"},
+		{"tab", "capabilities:\n\t- name: x\n", 2, ""},
+		{"not closed", "capabilities: [\n", 1, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := writeConfig(t, tc.text)
+			_, err := LoadConfig(path)
+			if err == nil {
+				t.Fatal("it was taken")
+			}
+			text := err.Error()
+			if want := fmt.Sprintf("%s:%d: ", path, tc.line); !strings.HasPrefix(text, want) || !strings.Contains(text, tc.says) || strings.Contains(text, "\n") {
+				t.Errorf("error %q, want %q with %q", text, want, tc.says)
+			}
+		})
+	}
+	if _, err := LoadConfig(filepath.Join(t.TempDir(), "none.yaml")); err == nil || !strings.Contains(err.Error(), "none.yaml") {
+		t.Errorf("missing file: %v", err)
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add("provider_id: agent:a:b\ncapabilities:\n  - name: x\n    command: [cat]\n")
+	f.Add("capabilities: {a: [b, &c d, *c]}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := parseConfig([]byte(text), t.TempDir())
+		if err == nil && len(c.Capabilities) == 0 {
+			t.Error("taken without a capability")
+		}
+	})
+}
