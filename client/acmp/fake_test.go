@@ -56,17 +56,21 @@ const fullSettings = `{"version":"0.1.0","role":"provider",
 // no heartbeats.
 func newFakeProvider(t *testing.T, intervalMS int, invoke func(*answerWriter, wireRequest, int)) *fakeProvider {
 	t.Helper()
-	hb := ""
-	if intervalMS > 0 {
-		hb = fmt.Sprintf(`,"heartbeat_interval_ms":%d`, intervalMS)
-	}
-	p := &fakeProvider{t: t, settings: fmt.Sprintf(fullSettings, hb), invoke: invoke, changed: make(chan struct{}, 1)}
+	p := &fakeProvider{t: t, settings: settingsJSON(intervalMS), invoke: invoke, changed: make(chan struct{}, 1)}
 	p.Server = httptest.NewServer(p)
 	t.Cleanup(func() {
 		p.CloseClientConnections()
 		p.Close()
 	})
 	return p
+}
+
+func settingsJSON(intervalMS int) string {
+	hb := ""
+	if intervalMS > 0 {
+		hb = fmt.Sprintf(`,"heartbeat_interval_ms":%d`, intervalMS)
+	}
+	return fmt.Sprintf(fullSettings, hb)
 }
 
 func (p *fakeProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {

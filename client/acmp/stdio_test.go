@@ -1,0 +1,269 @@
+package acmp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"signalbox/model/acmp"
+)
+
+// childVar makes the test binary a provider on stdio; its value is the role.
+const childVar = "ACMP_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(childVar); role != "" {
+		runChild(role)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// runChild answers raw lines as role says.
+func runChild(role string) {
+	say := func(format string, a ...any) { fmt.Printf(format+"\n", a...) }
+	switch role {
+	case "noisy":
+		fmt.Fprint(os.Stderr, strings.Repeat("x", 200<<10)+"\xff")
+		os.Stdout.WriteString("ready on stdio\n\n\xc3\x28\n{\"broken\n")
+	case "glued":
+		os.Stdout.WriteString("cache warm {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n")
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		grandchild := exec.Command("sleep", "1000")
+		_ = grandchild.Start()
+		_ = os.WriteFile(os.Getenv("PID_FILE"), []byte(strconv.Itoa(grandchild.Process.Pid)), 0o600)
+	case "fails":
+		fmt.Fprintln(os.Stderr, "first line\nno licence found")
+		os.Exit(4)
+	}
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			if role == "stubborn" {
+				select {}
+			}
+			return
+		}
+		var req wireRequest
+		_ = json.Unmarshal([]byte(line), &req)
+		w := &answerWriter{req: req}
+		switch req.Method {
+		case "server/discover":
+			if role == "glued" {
+				continue // that was its answer
+			}
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"extensions":{"org.a2agora/acmp":%s}},"ttlMs":0,"cacheScope":"private"}}`,
+				req.ID, strings.ReplaceAll(settingsJSON(0), "\n", ""))
+			if role == "stuck" {
+				select {}
+			}
+		case acmp.MethodInvoke:
+			childInvoke(role, w, say)
+		case acmp.MethodCancel:
+			say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-33004,"message":"Task cancelled"}}`, os.Getenv("LAST_ID"))
+		}
+	}
+}
+
+func childInvoke(role string, w *answerWriter, say func(string, ...any)) {
+	id := w.req.taskID()
+	os.Setenv("LAST_ID", string(w.req.ID))
+	switch role {
+	case "dies":
+		// The first life breaks off in the middle.
+		if mark := os.Getenv("PID_FILE"); !exists(mark) {
+			_ = os.WriteFile(mark, nil, 0o600)
+			say("%s", chunkJSON(id, 0, "lost", false))
+			fmt.Fprintln(os.Stderr, "out of luck")
+			os.Exit(3)
+		}
+	case "waits":
+		return
+	case "env":
+		say("%s", chunkJSON(id, 0, strings.Join(os.Environ(), "\n")+strings.Join(os.Args, " "), true))
+		say("%s", w.resultJSON(`"output_streamed":true`))
+		return
+	case "noisy":
+		os.Stdout.WriteString("{\"a\":\xff\xfe}\r\n")
+		say("%s\r", strings.Replace(chunkJSON(id, 0, "SEP bad", false), "SEP", "\u2028", 1))
+		os.Stdout.WriteString(strings.Repeat("y", 3<<20) + "\n")
+		say("%s", strings.Replace(chunkJSON(id, 1, "BYTE", true), "BYTE", "a\xffb", 1))
+		say("%s", w.resultJSON(`"output_streamed":true`))
+		return
+	}
+	say("%s", chunkJSON(id, 0, "hello", true))
+	say("%s", w.resultJSON(`"output_streamed":true`))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// childBuyer starts a buyer with the test binary as its provider.
+func childBuyer(t *testing.T, role string, change func(*Options)) (*Buyer, *recorder, string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "pid")
+	b, rec := newBuyer(t, "", func(o *Options) {
+		o.Providers[0].Command = []string{exe, "an argument"}
+		o.Providers[0].Env = []string{childVar + "=" + role, "PID_FILE=" + file}
+		if change != nil {
+			change(o)
+		}
+	})
+	return b, rec, file
+}
+
+// A-021, A-047: one task over a pipe.
+func TestStdioTask(t *testing.T) {
+	b, rec, _ := childBuyer(t, "plain", nil)
+	for range 3 {
+		evs := rec.outcome(t, invoke(t, b, invocation(nil)))
+		if kinds(evs) != "sent chunk result" || text(evs) != "hello" {
+			t.Errorf("%s %q", kinds(evs), text(evs))
+		}
+	}
+}
+
+// B36, B37, B38, B27: stray text, broken bytes, a line above the limit and a
+// flood on stderr do not end the transport.
+func TestStdioNoise(t *testing.T) {
+	b, rec, _ := childBuyer(t, "noisy", func(o *Options) { o.MaxMessage = 2 << 20 })
+	evs := rec.outcome(t, invoke(t, b, invocation(nil)))
+	if got := text(evs); got != "\u2028 bada\uFFFDb" || last(evs).Kind != acmp.EventResult {
+		t.Errorf("%s %q %+v", kinds(evs), got, last(evs).Err)
+	}
+	tk := b.links["p"].sess.conn.proc
+	tk.mu.Lock()
+	defer tk.mu.Unlock()
+	if n := len(tk.stderr.b); n != stderrTail {
+		t.Errorf("%d bytes of stderr kept", n)
+	}
+}
+
+// B37: what spoils the handshake is quoted, within the handshake's time; so is
+// the last word of a child that ends.
+func TestStdioHandshakeFails(t *testing.T) {
+	for role, want := range map[string]string{
+		"glued": `"cache warm {`, "fails": "(exit status 4): no licence found",
+	} {
+		b, rec, _ := childBuyer(t, role, func(o *Options) { o.ConnectTimeout = 300 * time.Millisecond })
+		_, err := b.Invoke(t.Context(), invocation(nil))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", role, err)
+		}
+		if got := rec.lastProvider(); got.Reachable == nil || *got.Reachable || !strings.Contains(got.Problem, want) {
+			t.Errorf("%s: %+v", role, got)
+		}
+	}
+	b, _ := newBuyer(t, "", func(o *Options) { o.Providers[0].Command = []string{"/nonexistent/agent"} })
+	if _, err := b.Invoke(t.Context(), invocation(nil)); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("missing command: %v", err)
+	}
+}
+
+// A-148, B105: the token is in the environment only, and nobody else's is.
+func TestStdioToken(t *testing.T) {
+	t.Setenv("SIGNALBOX_TOKEN_FILE", "other-secret")
+	t.Setenv("ACOP_BACKEND_BEARER_TOKEN", "other-secret")
+	b, rec, _ := childBuyer(t, "env", func(o *Options) { o.Providers[0].Token = NewSecret("SECRET123") })
+	got := text(rec.outcome(t, invoke(t, b, invocation(nil))))
+	if !strings.Contains(got, "ACMP_BEARER_TOKEN=SECRET123") || strings.Count(got, "SECRET123") != 1 {
+		t.Error("the token is not in the environment alone")
+	}
+	if strings.Contains(got, "other-secret") {
+		t.Error("a foreign token was inherited")
+	}
+}
+
+// A child that dies in the middle is started again and the task sent again.
+func TestStdioDeath(t *testing.T) {
+	b, rec, _ := childBuyer(t, "dies", nil)
+	evs := rec.outcome(t, invoke(t, b, invocation(nil)))
+	if kinds(evs) != "sent chunk stream_broken resent chunk result" || text(evs) != "hello" {
+		t.Fatalf("%s %q", kinds(evs), text(evs))
+	}
+	if got := evs[2].Detail; !strings.Contains(got, "exit status 3") || !strings.Contains(got, "out of luck") {
+		t.Errorf("cause %q", got)
+	}
+}
+
+// A-136 on a pipe.
+func TestStdioCancel(t *testing.T) {
+	b, rec, _ := childBuyer(t, "waits", nil)
+	id := invoke(t, b, invocation(nil))
+	rec.await(t, id, acmp.EventSent)
+	if err := b.Cancel(t.Context(), id, ""); err != nil {
+		t.Fatal(err)
+	}
+	if end := last(rec.outcome(t, id)); end.Err == nil || end.Err.Code != acmp.CodeCancelled || end.Err.Local {
+		t.Errorf("outcome %+v", end.Err)
+	}
+}
+
+// B35: a child that does not read its input holds nobody up.
+func TestStdioStuckReader(t *testing.T) {
+	b, rec, _ := childBuyer(t, "stuck", func(o *Options) { o.CancelWait = 50 * time.Millisecond })
+	in := acmp.Text(strings.Repeat("x", 1<<20))
+	id := invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.Input = &in }))
+	rec.await(t, id, acmp.EventSent)
+	start := time.Now()
+	if err := b.Cancel(t.Context(), id, ""); err != nil || time.Since(start) > 100*time.Millisecond {
+		t.Errorf("cancel took %s: %v", time.Since(start), err)
+	}
+	if end := last(rec.outcome(t, id)); end.Err == nil || end.Err.Code != acmp.CodeCancelled {
+		t.Errorf("outcome %+v", end.Err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	start = time.Now()
+	if err := b.Close(ctx); err != nil || time.Since(start) > time.Second {
+		t.Errorf("close took %s: %v", time.Since(start), err)
+	}
+}
+
+// A-048, B39: a child that ignores the end of its input and SIGTERM is killed,
+// and its own children with it.
+func TestStdioGroupIsGone(t *testing.T) {
+	if _, err := exec.LookPath("sleep"); err != nil {
+		t.Skip("needs sleep")
+	}
+	b, rec, file := childBuyer(t, "stubborn", nil)
+	rec.outcome(t, invoke(t, b, invocation(nil)))
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, _ := strconv.Atoi(string(raw))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := b.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	eventually(t, func() bool { return gone(pid) }, "the grandchild to be gone")
+}
+
+// gone reports whether no living process has this id.
+func gone(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}
