@@ -92,6 +92,7 @@ func newRoot(g *globals) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return g.openBox(cmd.Context()) },
 	}
 	f := root.PersistentFlags()
 	f.StringVar(&g.server, "server", "", "URL of the owner (default: the local box)")
@@ -106,5 +107,6 @@ func newRoot(g *globals) *cobra.Command {
 	root.AddCommand(newInvokeCommand(g))
 	root.AddCommand(newProvideCommand(g))
 	root.AddCommand(newServeCommand(g))
+	root.AddCommand(newWorkCommand(g))
 	return root
 }
