@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"signalbox/client/acop"
+	"signalbox/server/store"
+)
+
+// boxWait is how long this program waits for another one that has just taken the
+// local box and is not yet serving.
+const boxWait = 5 * time.Second
+
+// openBox is the bare `signalbox`: the dashboard on the owner that --server or
+// the environment names, else on the local box, which it opens or joins.
+func (g *globals) openBox(ctx context.Context) error {
+	if err := g.requireTerminal(); err != nil {
+		return err
+	}
+	log, closeLog, err := g.newLogger(nil)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	providers, err := g.loadProviders(false)
+	if err != nil {
+		return failf(exitUsage, "%w", err)
+	}
+	d := dashboard{providers: providers, buyerDir: g.buyerDir(), log: log}
+	if g.namesServer() {
+		target, err := g.findOwner(ctx)
+		if err != nil {
+			return err
+		}
+		d.server, d.token = target.URL, target.Token
+		return g.runDashboard(ctx, d)
+	}
+	url, token, own, err := g.joinOrOpen(ctx, log)
+	if err != nil {
+		return err
+	}
+	d.server, d.token, d.carriesOwner = url, token, own != nil
+	err = g.runDashboard(ctx, d)
+	if own != nil {
+		err = errors.Join(err, own.Close())
+	}
+	return err
+}
+
+// joinOrOpen finds the owner of the local box or becomes it; own is nil when it
+// was found.
+func (g *globals) joinOrOpen(ctx context.Context, log *slog.Logger) (url string, token acop.TokenFunc, own *ownerBox, err error) {
+	for deadline := time.Now().Add(boxWait); ; {
+		if url, file, ok := localBox(ctx, g); ok {
+			return url, fileToken(file), nil, nil
+		}
+		own, err = openOwner(ctx, ownerOptions{Data: g.localData(), Log: log})
+		if err == nil {
+			return own.URL, acop.Token(own.LeadToken), own, nil
+		}
+		var held *store.ErrInUse
+		if !errors.As(err, &held) || time.Now().After(deadline) {
+			return "", nil, nil, err
+		}
+		select { // its owner has the folder and will answer soon
+		case <-ctx.Done():
+			return "", nil, nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// namesServer reports whether a flag or the environment says which owner.
+func (g *globals) namesServer() bool {
+	return firstOf(g.server, g.sys.Env("SIGNALBOX_SERVER"), g.sys.Env("ACOP_BACKEND_BASE_URI")) != ""
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/client/acmp"
+	"signalbox/client/acop"
+	macmp "signalbox/model/acmp"
+	"signalbox/model/fleet"
+	"signalbox/ui"
+)
+
+// leaveWithin bounds what ending the dashboard may take once the screen is gone.
+const leaveWithin = 3 * time.Second
+
+// dashboard is what one run of the screen is connected to.
+type dashboard struct {
+	server   string
+	token    acop.TokenFunc
+	identity string
+	// carriesOwner tells that the owner ends with this program.
+	carriesOwner bool
+	providers    []acmp.ProviderSpec
+	buyerDir     string
+	log          *slog.Logger
+	// started, when not nil, is called once the buyer can be used.
+	started func(ctx context.Context, b *acmp.Buyer)
+}
+
+// runDashboard draws until the person leaves, or a signal ends it. The terminal
+// is restored in every case.
+func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
+	if err := g.requireTerminal(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	owner, err := acop.New(acop.Options{BaseURL: d.server, Token: d.token, Identity: d.identity, Log: d.log})
+	if err != nil {
+		return failf(exitUsage, "%w", err)
+	}
+	defer owner.Close()
+
+	// Send blocks until Run has begun; the pump may start before.
+	var program *tea.Program
+	guard := &crash{stop: cancel}
+	feed := newPump(func(facts []fleet.Fact) { program.Send(ui.FactsMsg{Facts: facts}) })
+	buyer, err := acmp.New(acmp.Options{
+		Providers:    d.providers,
+		StateDir:     d.buyerDir,
+		Events:       func(e macmp.TaskEvent) { feed.put(fleet.TaskHappened{Event: e}) },
+		ProviderSeen: func(p macmp.Provider) { feed.put(fleet.ProviderSeen{Provider: p, At: time.Now()}) },
+		Log:          d.log,
+		KeepSilent:   true, // the lead decides about a silent task, not a timer
+	})
+	if err != nil {
+		return failf(exitUsage, "%w", err)
+	}
+	model := ui.New(ctx, ui.Options{
+		Owner: owner, Buyer: buyer, Identity: d.identity, Server: d.server,
+		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii,
+		CarriesOwner: d.carriesOwner, Log: d.log,
+	})
+	program = tea.NewProgram(&guarded{Model: model, crash: guard}, g.programOptions()...)
+
+	var work sync.WaitGroup
+	work.Go(func() { defer guard.catch(); feed.run(ctx) })
+	work.Go(func() {
+		defer guard.catch()
+		_ = owner.Watch(ctx, func(f fleet.Fact) { feed.put(f) })
+	})
+	if d.started != nil {
+		work.Go(func() { defer guard.catch(); d.started(ctx, buyer) })
+	}
+	caught := g.quitOnSignal(ctx, program)
+	_, err = program.Run()
+	cancel()
+	d.leave(&work, buyer)
+	if crashed := guard.report(g.stateDir()); crashed != nil {
+		return crashed
+	}
+	return dashboardError(err, caught())
+}
+
+// leave ends the clients; what they cannot finish in time is left to the end of
+// the process.
+func (d dashboard) leave(work *sync.WaitGroup, buyer *acmp.Buyer) {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+	defer cancel()
+	if err := buyer.Close(ctx); err != nil {
+		d.log.Warn("tasks were left running", "error", err)
+	}
+	done := make(chan struct{})
+	go func() { work.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		d.log.Warn("a connection did not end in time")
+	}
+}
+
+// programOptions gives the event loop the world of this command.
+func (g *globals) programOptions() []tea.ProgramOption {
+	return []tea.ProgramOption{
+		tea.WithInput(g.sys.Stdin),
+		tea.WithOutput(g.sys.Stdout),
+		tea.WithoutSignalHandler(), // signals are ours: see quitOnSignal
+	}
+}
+
+// quitOnSignal ends the program in good order, terminal restored, on the signals
+// that ask for it; the default action of SIGHUP would leave the terminal raw
+// (B88). The result tells which one came, nil for none.
+func (g *globals) quitOnSignal(ctx context.Context, p *tea.Program) func() os.Signal {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	got := make(chan os.Signal, 1)
+	go func() {
+		defer signal.Stop(signals)
+		select {
+		case s := <-signals:
+			got <- s
+		case <-ctx.Done():
+		}
+		p.Quit()
+	}()
+	return func() os.Signal {
+		select {
+		case s := <-got:
+			return s
+		default:
+			return nil
+		}
+	}
+}
+
+func dashboardError(err error, caught os.Signal) error {
+	switch {
+	case caught == os.Interrupt:
+		return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
+	case err == nil, errors.Is(err, tea.ErrProgramKilled) && caught != nil:
+		return nil
+	default:
+		return failf(exitFailed, "the dashboard ended: %w", err)
+	}
+}
+
+// guarded is the dashboard with its panics kept off the screen.
+type guarded struct {
+	*ui.Model
+	crash *crash
+}
+
+// Update implements tea.Model.
+func (m *guarded) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+	defer m.crash.catch()
+	_, cmd = m.Model.Update(msg)
+	return m, cmd
+}
+
+// View implements tea.Model.
+func (m *guarded) View() tea.View {
+	defer m.crash.catch()
+	return m.Model.View()
+}
+
+// newLogger writes to --log-file, else to fallback; nil discards. The closer
+// must be called at the end.
+func (g *globals) newLogger(fallback io.Writer) (*slog.Logger, func(), error) {
+	if g.logFile == "" {
+		if fallback == nil {
+			return slog.New(slog.DiscardHandler), func() {}, nil
+		}
+		return slog.New(slog.NewTextHandler(fallback, nil)), func() {}, nil
+	}
+	f, err := os.OpenFile(g.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, failf(exitUsage, "--log-file: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(f, nil)), func() { _ = f.Close() }, nil
+}
