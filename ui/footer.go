@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+
 	"signalbox/model/text"
 	"signalbox/ui/kit"
 	"signalbox/ui/screen"
@@ -27,7 +29,7 @@ func (m *Model) keyRow() string {
 	for _, h := range m.rowHints() {
 		ps := hintPieces(st, h)
 		if used+width(ps) > room {
-			continue
+			break
 		}
 		head = append(head, ps...)
 		used += width(ps)
@@ -43,17 +45,20 @@ func hintPieces(st *theme.Styles, h hint) []piece {
 	return []piece{{h.key, key, 0}, {" " + h.help + "  ", help, 0}}
 }
 
-// rowHints are the screen's own keys for the key row and the actions that fit
-// the row.
+// rowHints are the acts the row allows, the screen's own keys, what needs no row,
+// and last what cannot be done now.
 func (m *Model) rowHints() []hint {
-	var can, cannot []hint
+	if o := m.top(); o != nil {
+		return dialogHints(o)
+	}
+	var can, local, later, cannot []hint
 	over := map[string]bool{}
 	for _, b := range m.room().Bindings() {
 		for _, k := range b.Keys {
 			over[k] = true
 		}
 		if b.Row {
-			can = append(can, hint{key: bindingKey(b), help: b.Help})
+			local = append(local, hint{key: bindingKey(b), help: b.Help})
 		}
 	}
 	s := m.subjectOf(m.target())
@@ -69,9 +74,25 @@ func (m *Model) rowHints() []hint {
 			cannot = append(cannot, h)
 			continue
 		}
+		if a.on&onNothing != 0 || a.group == groupRows {
+			later = append(later, h)
+			continue
+		}
 		can = append(can, h)
 	}
-	return append(can, cannot...)
+	return slices.Concat(can, local, later, cannot)
+}
+
+// dialogHints are the keys of a form.
+func dialogHints(o *open) []hint {
+	out := []hint{{key: "enter", help: "next or answer"}}
+	if len(o.d.Fields) > 0 {
+		out = append(out, hint{key: "tab", help: "other fields"})
+	}
+	if f := o.d.Focused(); f != nil && f.Rows > 0 {
+		out = append(out, hint{key: "ctrl+e", help: "$EDITOR"})
+	}
+	return append(out, hint{key: "esc", help: "leave"})
 }
 
 // helpOf names the action as it would work on s.
@@ -99,6 +120,9 @@ func bindingKey(b screen.Binding) string {
 // fixedHints stand at the right end, always.
 func (m *Model) fixedHints() []hint {
 	out := []hint{}
+	if len(m.dialogs) > 0 {
+		return out
+	}
 	if len(m.rooms.sheets) > 0 {
 		out = append(out, hint{key: "esc", help: "back"})
 	}

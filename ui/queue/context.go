@@ -62,7 +62,9 @@ func (s *Screen) contextLines(c *screen.Ctx, r rect, asks []fleet.Ask, tasks []*
 	case s.part == partTasks && len(tasks) > 0:
 		t := tasks[s.tasks.Pos()]
 		key = t.ID
-		p.task(t)
+		p.taskHead(t)
+		p.gap()
+		p.taskRest(t)
 	case len(asks) > 0:
 		a := &asks[s.asks.Pos()]
 		key = a.Key
@@ -92,21 +94,33 @@ func arrangeWide(w int) bool { return w >= wideFrom }
 
 func (p *page) ask(a *fleet.Ask) {
 	st := p.c.Styles
-	if it := itemOf(p.c, a); it != nil {
-		p.item(it)
-	} else if t := p.c.State.Tasks[a.TaskID]; t != nil {
-		p.task(t)
-	} else {
+	it, t := itemOf(p.c, a), p.c.State.Tasks[a.TaskID]
+	switch {
+	case it != nil:
+		p.itemHead(it)
+	case t != nil:
+		p.taskHead(t)
+	default:
 		p.line(pane.Clean(a.Title, p.w), st.Strong)
 	}
 	p.gap()
+	p.why(a)
+	p.gap()
+	switch {
+	case it != nil:
+		p.itemRest(it)
+	case t != nil:
+		p.taskRest(t)
+	}
+}
+
+// why tells what the ask is and what happens if it is left alone.
+func (p *page) why(a *fleet.Ask) {
+	st := p.c.Styles
 	glyph, style := askMark(st, a)
 	p.line(glyph+" "+string(a.Kind)+", severity "+a.Severity.String()+", for "+kit.Ago(a.Since, p.c.Now), style)
-	if d := detailOf(a); d != "" {
+	if d := detailOf(a); d != "" && !repeats(p.c, a, d) {
 		p.prose(d, st.Text, 2)
-	}
-	if a.Who != "" {
-		p.fact("who", pane.Clean(a.Who, p.w), st.Text)
 	}
 	if !a.Due.IsZero() {
 		p.fact("by itself", "in "+kit.Span(a.Due.Sub(p.c.Now)), st.Text)
@@ -116,8 +130,14 @@ func (p *page) ask(a *fleet.Ask) {
 	}
 }
 
-// item draws what the decisions about an item need.
-func (p *page) item(it *acop.Item) {
+// repeats reports whether d is what the item's text says anyway.
+func repeats(c *screen.Ctx, a *fleet.Ask, d string) bool {
+	it := itemOf(c, a)
+	return it != nil && (d == it.WorkItem.Summary || d == it.WorkItem.Title)
+}
+
+// itemHead names an item and its state.
+func (p *page) itemHead(it *acop.Item) {
 	st, w := p.c.Styles, it.WorkItem
 	rev := fmt.Sprintf("rev %d", it.Revision)
 	id := pane.CleanID(st.G, w.WorkItemID, p.w-len(rev)-1)
@@ -129,10 +149,14 @@ func (p *page) item(it *acop.Item) {
 	if w.Title != "" {
 		p.prose(w.Title, st.Text, 2)
 	}
-	if w.Summary != "" {
-		p.prose(w.Summary, st.Muted, 3)
+}
+
+// itemRest draws what the decisions about an item need.
+func (p *page) itemRest(it *acop.Item) {
+	if s := it.WorkItem.Summary; s != "" {
+		p.prose(s, p.c.Styles.Muted, 3)
+		p.gap()
 	}
-	p.gap()
 	p.lease(it)
 	p.requests(it)
 	p.evidence(it)

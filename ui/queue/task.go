@@ -13,14 +13,18 @@ import (
 
 func secs(n int64) time.Duration { return time.Duration(n) * time.Second }
 
-// task draws what is known of a task of ours.
-func (p *page) task(t *fleet.Task) {
-	st, now := p.c.Styles, p.c.Now
+// taskHead names a task of ours and its state.
+func (p *page) taskHead(t *fleet.Task) {
+	st := p.c.Styles
 	p.line(pane.Clean(t.Params.Capability, p.w)+" on "+pane.Clean(t.Provider, 30), st.Strong)
 	glyph, word, style := kit.TaskMark(st, t.State)
 	head := glyph + " " + word
 	p.out = append(p.out, style.Render(head)+st.Muted.Render(kit.Fit(st.G, "  task "+pane.CleanID(st.G, t.ID, 40), max(0, p.w-text.Width(head)), false)))
-	p.gap()
+}
+
+// taskRest draws its signs of life, its bounds and the end of its output.
+func (p *page) taskRest(t *fleet.Task) {
+	st, now := p.c.Styles, p.c.Now
 	bar, lstyle := lifeBar(p.c, t, kit.BarCells)
 	p.fact("life", bar+" "+lifeWords(p.c.Now, t), lstyle)
 	if t.Progress != nil {

@@ -77,7 +77,7 @@ func (s *Screen) askLines(c *screen.Ctx, r rect, asks []fleet.Ask) []string {
 // columns are the widths of an ask's row.
 func columns(w int) []int {
 	return kit.Widths([]kit.Col{
-		{W: 1}, {W: 1}, {W: 11}, {W: 20, Min: 14, Grow: 3}, {W: 16, Min: 10, Grow: 2, Rank: 2}, {W: 9, Rank: 3}, {W: 4, Right: true},
+		{W: 1}, {W: 1}, {W: 11}, {W: 22, Min: 14, Grow: 3}, {W: 12, Min: 10, Grow: 1, Rank: 2}, {W: 9, Rank: 3}, {W: 4, Right: true},
 	}, w)
 }
 
@@ -248,7 +248,7 @@ func (s *Screen) taskRow(c *screen.Ctx, t *fleet.Task, selected bool, ws []int, 
 		kit.Cell{Text: bar, Style: life, W: ws[4]},
 		kit.Cell{Text: lastSign(c, t), Style: life, W: ws[5], Right: true},
 		kit.Cell{Text: progress, Style: st.Text, W: ws[6], Right: true},
-		kit.Cell{Text: left, Style: deadlineStyle(c, t), W: ws[7]},
+		kit.Cell{Text: left, Style: deadlineStyle(c, t), W: ws[7], Right: true},
 		kit.Cell{Text: ceiling(t), Style: st.Muted, W: ws[8]},
 	)
 }

@@ -98,8 +98,13 @@ func (tm *Term) stop() {
 	if c, ok := tm.emu.InputPipe().(io.Closer); ok {
 		_ = c.Close()
 	}
+	// A bubble's clock stops with its test: let every timer under way run out.
+	time.Sleep(leftovers)
 	synctest.Wait()
 }
+
+// leftovers is longer than any timer of the program, of fake time.
+const leftovers = 10 * time.Minute
 
 // Settle waits until what was sent is on the screen.
 func (tm *Term) Settle() { tm.Wait(settle) }
