@@ -179,3 +179,16 @@ func Margin(st *theme.Styles, selected, focused, marked bool) (theme.Selection, 
 	}
 	return theme.SelUnfocused, mark
 }
+
+// Over puts a note at the right end of a line of w cells, over what stood there.
+func Over(st *theme.Styles, line, note string, w int) string {
+	if note == "" {
+		return line
+	}
+	note = text.Clip(note, w)
+	n := w - text.Width(note)
+	if n < 1 {
+		return st.Accent.Render(text.Pad(note, w))
+	}
+	return kit.FitStyled(line, n-1) + " " + st.Accent.Render(note)
+}

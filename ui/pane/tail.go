@@ -45,3 +45,6 @@ func (t *Tail) New(end int) int {
 	}
 	return max(0, end-t.mark)
 }
+
+// Mark is the end as it was when the reader left it.
+func (t *Tail) Mark() int { return t.mark }

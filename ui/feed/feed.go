@@ -1,0 +1,285 @@
+package feed
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/model/acop"
+	"signalbox/ui/filter"
+	"signalbox/ui/pane"
+	"signalbox/ui/screen"
+)
+
+// doLink goes to the other end of a supersession.
+const doLink = "link"
+
+// Screen is the feed. It implements screen.Screen.
+type Screen struct {
+	text  string
+	query filter.Query
+	tail  pane.Tail
+
+	rows rows
+}
+
+// rows are the entries that pass the filter, as indexes into State.Entries; all
+// of them while idx is nil.
+type rows struct {
+	key rowsKey
+	idx []int
+}
+
+type rowsKey struct {
+	version uint64
+	filter  string
+	second  int64
+}
+
+// New makes the feed.
+func New() *Screen { return &Screen{} }
+
+// ID implements screen.Screen.
+func (s *Screen) ID() screen.ID { return screen.Feed }
+
+// Name implements screen.Screen.
+func (s *Screen) Name() string { return "Feed" }
+
+// Badge implements screen.Screen: entries are read, not counted.
+func (s *Screen) Badge(*screen.Ctx) string { return "" }
+
+// Filter implements screen.Screen.
+func (s *Screen) Filter() string { return s.text }
+
+// SetFilter implements screen.Screen.
+func (s *Screen) SetFilter(line string) { s.text, s.query = line, filter.Parse(line) }
+
+// Bindings implements screen.Screen.
+func (s *Screen) Bindings() []screen.Binding {
+	return append(screen.Nav(),
+		screen.Binding{Keys: []string{"G"}, Do: screen.Bottom, Help: "follow", Row: true},
+		screen.Binding{Keys: []string{"o"}, Do: doLink, Help: "other version", Row: true})
+}
+
+// sync brings rows and cursor in line with the facts and the size.
+func (s *Screen) sync(c *screen.Ctx) {
+	s.choose(c)
+	n := s.count(c)
+	s.tail.Sync(n, int(c.State.Revision), rowsHigh(c), s.key(c), s.find(c))
+}
+
+// rowsHigh is how many entries are shown at a time.
+func rowsHigh(c *screen.Ctx) int { return max(0, pane.Divide(c.W, c.H).ListH-1) }
+
+func (s *Screen) choose(c *screen.Ctx) {
+	key := rowsKey{version: c.State.EntriesVersion, filter: s.text}
+	if s.query.Timed() {
+		key.second = c.OwnerNow().Unix()
+	}
+	if key == s.rows.key {
+		return
+	}
+	s.rows.key = key
+	if s.query.Empty() {
+		s.rows.idx = nil
+		return
+	}
+	s.rows.idx = make([]int, 0, len(c.State.Entries))
+	for i := range c.State.Entries {
+		if s.passes(c, &c.State.Entries[i].Entry) {
+			s.rows.idx = append(s.rows.idx, i)
+		}
+	}
+}
+
+func (s *Screen) passes(c *screen.Ctx, e *acop.BlackboardEntry) bool {
+	r := filter.Row{
+		Text: [4]string{e.Summary, e.Details, e.EntryID}, Kind: string(e.EntryKind),
+		Item: e.WorkItemID, Agent: e.AuthorAgentUID, Status: string(e.Status), Since: e.CreatedAtUTC.Std(),
+	}
+	if c.State.SupersededBy(e.EntryID) != "" {
+		r.Status = string(acop.EntrySuperseded)
+	}
+	if it := c.State.Items[e.WorkItemID]; it != nil {
+		r.Repo, r.Branch = it.WorkItem.TargetRepoID, it.WorkItem.TargetBranch
+	}
+	return s.query.Match(&r, c.OwnerNow())
+}
+
+func (s *Screen) count(c *screen.Ctx) int {
+	if s.rows.idx == nil {
+		return len(c.State.Entries)
+	}
+	return len(s.rows.idx)
+}
+
+func (s *Screen) at(c *screen.Ctx, i int) *acop.Posted {
+	if s.rows.idx != nil {
+		i = s.rows.idx[i]
+	}
+	return &c.State.Entries[i]
+}
+
+func (s *Screen) key(c *screen.Ctx) func(int) string {
+	return func(i int) string { return s.at(c, i).Entry.EntryID }
+}
+
+func (s *Screen) find(c *screen.Ctx) func(string) int {
+	return func(id string) int {
+		for i := s.count(c) - 1; i >= 0; i-- {
+			if s.at(c, i).Entry.EntryID == id {
+				return i
+			}
+		}
+		return -1
+	}
+}
+
+// selected is the entry under the cursor, or nil.
+func (s *Screen) selected(c *screen.Ctx) *acop.Posted {
+	s.sync(c)
+	if s.count(c) == 0 {
+		return nil
+	}
+	return s.at(c, s.tail.Pos())
+}
+
+func target(c *screen.Ctx, e *acop.BlackboardEntry) screen.Target {
+	t := screen.Target{Kind: screen.KindEntry, ID: e.EntryID, WorkItemID: e.WorkItemID, Worker: e.AuthorAgentUID}
+	if it := c.State.Items[e.WorkItemID]; it != nil {
+		t.Revision = it.Revision
+	}
+	return t
+}
+
+// Target implements screen.Screen.
+func (s *Screen) Target(c *screen.Ctx) screen.Target {
+	if p := s.selected(c); p != nil {
+		return target(c, &p.Entry)
+	}
+	return screen.Target{}
+}
+
+// Shown implements screen.Screen.
+func (s *Screen) Shown(c *screen.Ctx) []screen.Target {
+	s.sync(c)
+	var out []screen.Target
+	for i := range s.count(c) {
+		out = append(out, target(c, &s.at(c, i).Entry))
+	}
+	return out
+}
+
+// Select implements screen.Screen: an entry, or the latest one about an item.
+func (s *Screen) Select(c *screen.Ctx, t screen.Target) bool {
+	id := t.ID
+	if t.Kind != screen.KindEntry {
+		posted := c.State.EntriesOf(t.WorkItemID)
+		if len(posted) == 0 {
+			return false
+		}
+		id = posted[len(posted)-1].Entry.EntryID
+	}
+	return s.goTo(c, id)
+}
+
+// goTo puts the cursor on an entry; it clears a filter that hides it.
+func (s *Screen) goTo(c *screen.Ctx, id string) bool {
+	p, ok := c.State.Entry(id)
+	if !ok {
+		return false
+	}
+	s.sync(c)
+	if !s.passes(c, &p.Entry) {
+		s.SetFilter("")
+	}
+	s.tail.Leave()
+	s.tail.SelectKey(id)
+	got := s.selected(c)
+	return got != nil && got.Entry.EntryID == id
+}
+
+// Update implements screen.Screen.
+func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
+	p := s.selected(c)
+	n := s.count(c)
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		do := screen.Match(s.Bindings(), msg.String())
+		if do == doLink {
+			return s.link(c, p)
+		}
+		s.tail.Nav(do, n, s.key(c))
+	case tea.MouseWheelMsg:
+		switch msg.Button {
+		case tea.MouseWheelUp:
+			s.tail.Nav(screen.Up, n, s.key(c))
+		case tea.MouseWheelDown:
+			s.tail.Nav(screen.Down, n, s.key(c))
+		}
+	case tea.MouseClickMsg:
+		d := pane.Divide(c.W, c.H)
+		if i := s.tail.Top() + msg.Y - 1; msg.Y >= 1 && msg.Y < d.ListH && msg.X < d.ListW && i < n {
+			s.tail.Leave()
+			s.tail.To(i, n, s.key(c))
+		}
+	}
+	return nil
+}
+
+// link follows a supersession in either direction.
+func (s *Screen) link(c *screen.Ctx, p *acop.Posted) screen.Intent {
+	if p == nil {
+		return nil
+	}
+	to := c.State.SupersededBy(p.Entry.EntryID)
+	if to == "" && len(p.Entry.SupersedesEntryIDs) > 0 {
+		to = p.Entry.SupersedesEntryIDs[0]
+	}
+	switch {
+	case to == "":
+		return screen.Toast{Text: "This entry neither supersedes another nor is superseded"}
+	case !s.goTo(c, to):
+		return screen.Toast{Text: "The other version is not among the entries known here", Level: screen.Warn}
+	}
+	return nil
+}
+
+// fresh counts the entries that came since the reader left the end.
+func (s *Screen) fresh(c *screen.Ctx) int {
+	if s.tail.Following() {
+		return 0
+	}
+	n, mark := 0, uint64(max(0, s.tail.Mark()))
+	for i := s.count(c) - 1; i >= 0 && s.at(c, i).Revision > mark; i-- {
+		n++
+	}
+	return n
+}
+
+// freshFor is how long a new entry stays bright.
+const freshFor = 1500 * time.Millisecond
+
+// kindMark gives glyph and word of an entry kind.
+func kindMark(k acop.EntryKind) (glyph, word string) {
+	switch k {
+	case acop.EntryFinding:
+		return "*", "finding"
+	case acop.EntryHypothesis:
+		return "~", "hypothesis"
+	case acop.EntryPartialResult:
+		return "+", "partial result"
+	case acop.EntryRisk:
+		return "!", "risk"
+	case acop.EntryDecision:
+		return "=", "decision"
+	case acop.EntryConstraint:
+		return "#", "constraint"
+	case acop.EntryReviewRequest:
+		return "?", "review request"
+	case acop.EntryIntegrationNote:
+		return "&", "integration"
+	}
+	return ".", pane.Clean(strings.ReplaceAll(string(k), "_", " "), 16)
+}

@@ -1,0 +1,184 @@
+package feed
+
+import (
+	"fmt"
+	"strings"
+
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/pane"
+	"signalbox/ui/screen"
+	"signalbox/ui/theme"
+)
+
+// The columns of the list.
+const (
+	cMark = iota
+	cAge
+	cKind
+	cAuthor
+	cItem
+	cConf
+	cSummary
+)
+
+var cols = []kit.Col{
+	cMark:    {W: 1},
+	cAge:     {Title: "AGE", W: 4, Right: true},
+	cKind:    {Title: "KIND", W: 16},
+	cAuthor:  {Title: "AUTHOR", W: 11, Min: 8},
+	cItem:    {Title: "ITEM", W: 26, Min: 12, Grow: 1, Rank: 1},
+	cConf:    {Title: "CONF", W: 4, Right: true, Rank: 3},
+	cSummary: {Title: "SUMMARY", W: 30, Min: 30, Grow: 3},
+}
+
+// View implements screen.Screen.
+func (s *Screen) View(c *screen.Ctx) string {
+	if c.W <= 0 || c.H <= 0 {
+		return ""
+	}
+	p := s.selected(c)
+	if p == nil {
+		return s.empty(c)
+	}
+	d := pane.Divide(c.W, c.H)
+	list := s.list(c, d)
+	var details []string
+	if d.H > 0 {
+		details = s.details(c, p, d.W, d.H)
+	}
+	return d.Join(c.Styles, list, details, "ENTRY")
+}
+
+func (s *Screen) empty(c *screen.Ctx) string {
+	if s.text != "" && len(c.State.Entries) > 0 {
+		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
+			fmt.Sprintf("%d entries are hidden by: %s", len(c.State.Entries), text.Line(s.text)), "Press / to change the filter.")
+	}
+	lines := []string{pane.OwnerLine(c.State.Link, c.Now)}
+	if c.State.Link.State == fleet.LinkLive {
+		lines = append(lines, "What agents and people note about work items appears here as it comes: findings, risks, decisions, requests for review.",
+			"p  posts an entry about the selected item (on the board or the queue)")
+	}
+	return pane.Empty(c.Styles, c.W, c.H, "No entries yet", lines...)
+}
+
+func (s *Screen) list(c *screen.Ctx, d pane.Detail) []string {
+	tb := pane.NewTable(cols, d.ListW)
+	out := make([]string, 0, d.ListH)
+	out = append(out, s.head(c, tb, d.ListW))
+	n := s.count(c)
+	from, to := s.tail.Visible(n)
+	for i := from; i < to && len(out) < d.ListH; i++ {
+		out = append(out, s.row(c, tb, s.at(c, i), i == s.tail.Pos()))
+	}
+	for len(out) < d.ListH {
+		out = append(out, kit.Blank(d.ListW))
+	}
+	return out[:d.ListH]
+}
+
+// head is the heading, with what came since the reader left the end.
+func (s *Screen) head(c *screen.Ctx, tb pane.Table, w int) string {
+	head := tb.Head(c.Styles)
+	note := ""
+	if n := s.fresh(c); n > 0 {
+		note = kit.Count(n) + " new below, G"
+	} else if s.text != "" {
+		note = fmt.Sprintf("%d of %d", s.count(c), len(c.State.Entries))
+	}
+	return pane.Over(c.Styles, head, note, w)
+}
+
+func (s *Screen) row(c *screen.Ctx, tb pane.Table, p *acop.Posted, selected bool) string {
+	st, e := c.Styles, &p.Entry
+	sel, mark := pane.Margin(st, selected, c.Focused, c.IsMarked(target(c, e)))
+	glyph, word := kindMark(e.EntryKind)
+	kind, body, muted := kindStyle(st, e.EntryKind), st.Text, st.Muted
+	summary := pane.Clean(e.Summary, tb.W(cSummary))
+	switch {
+	case c.State.SupersededBy(e.EntryID) != "":
+		glyph, word = st.G.Link, "superseded"
+		kind, body, muted = st.Dimmed, st.Dimmed, st.Dimmed
+	case c.OwnerNow().Sub(e.CreatedAtUTC.Std()) < freshFor:
+		body = st.Fresh
+	}
+	return tb.Row(st, sel, []pane.Cell{
+		cMark:    {Text: mark, Style: st.Accent},
+		cAge:     {Text: kit.Ago(e.CreatedAtUTC.Std(), c.OwnerNow()), Style: muted},
+		cKind:    {Text: glyph + " " + word, Style: kind},
+		cAuthor:  {Text: pane.CleanID(st.G, e.AuthorAgentUID, tb.W(cAuthor)), Style: body},
+		cItem:    {Text: pane.CleanID(st.G, e.WorkItemID, tb.W(cItem)), Style: muted},
+		cConf:    {Text: confidence(e), Style: muted},
+		cSummary: {Text: summary, Style: body},
+	})
+}
+
+func kindStyle(st *theme.Styles, k acop.EntryKind) theme.Style {
+	switch k {
+	case acop.EntryRisk:
+		return st.Warn
+	case acop.EntryReviewRequest:
+		return st.Wait
+	case acop.EntryDecision:
+		return st.OK
+	}
+	return st.Muted
+}
+
+// confidence is .86, or "-" where the author gave none.
+func confidence(e *acop.BlackboardEntry) string {
+	if e.Confidence == nil {
+		return "-"
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%.2f", *e.Confidence), "0")
+}
+
+// details shows one entry in full: w×h cells.
+func (s *Screen) details(c *screen.Ctx, p *acop.Posted, w, h int) []string {
+	st, e := c.Styles, &p.Entry
+	f := pane.NewSheet(st, w, h)
+	glyph, word := kindMark(e.EntryKind)
+	head := kindStyle(st, e.EntryKind).Render(glyph+" "+word) + st.Muted.Render(" by ") +
+		st.Text.Render(text.Clip(text.ID(text.Head(e.AuthorAgentUID, 256)), 40))
+	f.Line(head)
+	f.Prose(text.Block(text.Head(e.Summary, 4096)), st.Strong)
+	s.links(c, f, e)
+	if e.Details != "" {
+		f.Gap()
+		f.Prose(text.Block(text.Head(e.Details, 16<<10)), st.Text)
+	}
+	f.Gap()
+	f.Add("item", text.ID(text.Head(e.WorkItemID, 512)), st.Text)
+	f.Add("posted", kit.Stamp(e.CreatedAtUTC.Std()), st.Text)
+	f.Add("confidence", confidence(e), st.Text)
+	f.Add("status", text.Line(text.Head(string(e.Status), 64)), st.Text)
+	f.Add("entry_id", text.ID(text.Head(e.EntryID, 512)), st.Muted)
+	f.Add("artifacts", text.ID(text.Head(strings.Join(e.ArtifactIDs, ", "), 1024)), st.Muted)
+	f.Add("operations", text.ID(text.Head(strings.Join(e.OperationIDs, ", "), 1024)), st.Muted)
+	return f.Lines()
+}
+
+// links names both ends of a supersession.
+func (s *Screen) links(c *screen.Ctx, f *pane.Sheet, e *acop.BlackboardEntry) {
+	st := c.Styles
+	if by := c.State.SupersededBy(e.EntryID); by != "" {
+		f.Add("superseded", "by "+s.entryWords(c, by)+" (o)", st.Warn)
+	}
+	for _, id := range e.SupersedesEntryIDs[:min(3, len(e.SupersedesEntryIDs))] {
+		f.Add("supersedes", s.entryWords(c, id)+" (o)", st.Muted)
+	}
+	if e.EntryKind == acop.EntryReviewRequest && c.State.SupersededBy(e.EntryID) == "" {
+		f.Add("", "p answers with a decision", st.Muted)
+	}
+}
+
+func (s *Screen) entryWords(c *screen.Ctx, id string) string {
+	words := text.Middle(text.ID(text.Head(id, 256)), 16)
+	if p, ok := c.State.Entry(id); ok && p.Entry.Summary != "" {
+		words += " " + text.Clip(text.Line(text.Head(p.Entry.Summary, 512)), 60)
+	}
+	return words
+}
