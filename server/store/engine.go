@@ -13,6 +13,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// engineDir is the engine's part of the folder.
+const engineDir = "log"
+
 const (
 	// maxRecord bounds one record in bytes: an item of 1 MiB, the remembered
 	// answer that repeats it (base64) and the events.
@@ -41,7 +44,7 @@ func startEngine(dir string, log *slog.Logger) (*engine, error) {
 		ServerName:             "signalbox",
 		DontListen:             true,
 		JetStream:              true,
-		StoreDir:               filepath.Join(dir, "log"),
+		StoreDir:               filepath.Join(dir, engineDir),
 		SyncAlways:             true,
 		MaxPayload:             maxRecord,
 		NoSigs:                 true,

@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -75,38 +78,44 @@ func (s *Store) readLast(ctx context.Context, f *scan) ([]applied, error) {
 		return nil, fmt.Errorf("load the log: %w", err)
 	}
 	defer it.Stop()
-	records := make([]applied, 0, left)
+	msgs := make([]message, 0, left)
 	for ; left > 0; left-- {
 		msg, err := it.Next(jetstream.NextMaxWait(engineWait))
 		if err != nil {
 			return nil, fmt.Errorf("load the log, %d objects left: %w", left, err)
 		}
-		r, use, err := s.lastRecord(msg, f)
+		meta, err := msg.Metadata()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("load the log: %w", err)
 		}
-		if use {
-			records = append(records, r)
+		rev := meta.Sequence.Stream
+		if p := f.places[msg.Subject()]; p == nil || p.good != rev {
+			continue // there, but does not count
 		}
+		sl, err := openSeal(msg.Subject(), msg.Headers(), msg.Data())
+		if err != nil {
+			return nil, fmt.Errorf("the record at revision %d: %w", rev, err)
+		}
+		msgs = append(msgs, message{rev: rev, subject: msg.Subject(), seal: sl, payload: msg.Data()})
 	}
-	return records, nil
+	return decodeAll(msgs)
 }
 
-func (s *Store) lastRecord(msg jetstream.Msg, f *scan) (r applied, use bool, err error) {
-	meta, err := msg.Metadata()
-	if err != nil {
-		return r, false, fmt.Errorf("load the log: %w", err)
+// decodeAll decodes on all processors: it is what a start spends its time on.
+func decodeAll(msgs []message) ([]applied, error) {
+	records := make([]applied, len(msgs))
+	workers := runtime.GOMAXPROCS(0)
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < len(msgs) && errs[w] == nil; i += workers {
+				records[i], errs[w] = decode(msgs[i])
+			}
+		})
 	}
-	rev := meta.Sequence.Stream
-	if p := f.places[msg.Subject()]; p == nil || p.good != rev {
-		return r, false, nil
-	}
-	sl, err := openSeal(msg.Subject(), msg.Headers(), msg.Data())
-	if err != nil {
-		return r, false, fmt.Errorf("the record at revision %d: %w", rev, err)
-	}
-	r, err = decode(message{rev: rev, subject: msg.Subject(), seal: sl, payload: msg.Data()})
-	return r, err == nil, err
+	wg.Wait()
+	return records, errors.Join(errs...)
 }
 
 // refill writes empty records until the log has come as far again as it once

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -45,12 +47,18 @@ func (s *Store) verify(ctx context.Context, accept bool) (*scan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !there && noted.rev > 0 && !accept {
-		return nil, d
-	}
 	first := uint64(0)
 	if !there && noted.rev > 0 {
-		first = noted.rev + 1 // revisions are never used twice
+		switch {
+		case hasBlocks(s.dir):
+			// Only what the engine wrote about the log is spoiled. It takes the
+			// messages up again when the log is made anew; the check follows.
+			s.log.Warn("the engine did not know its log; it was taken up again from the messages")
+		case !accept:
+			return nil, d
+		default:
+			first = noted.rev + 1 // revisions are never used twice
+		}
 	}
 	if s.stream, err = s.eng.openStream(ctx, first); err != nil {
 		return nil, err
@@ -58,6 +66,9 @@ func (s *Store) verify(ctx context.Context, accept bool) (*scan, error) {
 	f, err := s.scan(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if first > 0 {
+		f.missing = append(f.missing, Range{From: 1, To: noted.rev})
 	}
 	f.compare(d, noted)
 	if !d.any() {
@@ -67,6 +78,12 @@ func (s *Store) verify(ctx context.Context, accept bool) (*scan, error) {
 		return nil, d
 	}
 	return f, s.acceptLoss(f, d, noted)
+}
+
+// hasBlocks reports whether files with messages are there.
+func hasBlocks(dir string) bool {
+	found, err := fs.Glob(os.DirFS(dir), engineDir+"/jetstream/*/streams/"+streamName+"/msgs/*.blk")
+	return err == nil && len(found) > 0
 }
 
 // readNote opens the note beside the log. A new folder gets one; for a log

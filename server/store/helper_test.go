@@ -1,0 +1,163 @@
+package store
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"signalbox/model/acop"
+)
+
+var start = time.Date(2026, 5, 16, 19, 0, 0, 0, time.UTC)
+
+// open opens a store that is closed with the test.
+func open(t testing.TB, o Options) *Store {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func newItem(id string, status acop.Status) *acop.Item {
+	return &acop.Item{
+		WorkItem: acop.WorkItem{
+			WorkItemID: id, ProtocolVersion: acop.ProtocolVersion, WorkKind: acop.KindImplement,
+			CreatedAtUTC: acop.NewTime(start), Producer: "planner", Status: status, Priority: acop.PriorityMedium,
+			Title: "do " + id,
+		},
+		Blockers: []acop.Blocker{}, Operations: []acop.Operation{}, Artifacts: []acop.Artifact{},
+		ValidationRequirements: []acop.ValidationRequirement{},
+		CreatedBy:              "planner", StatusSinceUTC: acop.NewTime(start), UpdatedAtUTC: acop.NewTime(start),
+	}
+}
+
+func event(verb, item string) acop.Event {
+	return acop.Event{Family: acop.FamilyWorkUpdate, AtUTC: acop.NewTime(start), Actor: "planner", Verb: verb, WorkItemID: item}
+}
+
+// itemChange is the change that gives it its new state.
+func itemChange(it *acop.Item, verbs ...string) Change {
+	r := Record{Kind: KindItem, ID: it.WorkItem.WorkItemID, AtUTC: acop.NewTime(start), Item: it}
+	if len(verbs) == 0 {
+		verbs = []string{"put"}
+	}
+	for _, v := range verbs {
+		r.Events = append(r.Events, event(v, r.ID))
+	}
+	return Change{Expected: it.Revision, Record: r}
+}
+
+func entryChange(id, item string) Change {
+	e := &acop.BlackboardEntry{EntryID: id, WorkItemID: item, EntryKind: acop.EntryFinding, AuthorAgentUID: "ann", CreatedAtUTC: acop.NewTime(start), Status: acop.EntryActive}
+	ev := event("post", item)
+	ev.Family = acop.FamilyBlackboard
+	return Change{Record: Record{Kind: KindEntry, ID: id, AtUTC: acop.NewTime(start), Entry: e, Events: []acop.Event{ev}}}
+}
+
+func commit(t testing.TB, s *Store, cs ...Change) uint64 {
+	t.Helper()
+	rev, err := s.CommitAll(t.Context(), cs)
+	if err != nil {
+		t.Fatalf("commit: %v", err)
+	}
+	return rev
+}
+
+func mustItem(t testing.TB, s *Store, id string) *acop.Item {
+	t.Helper()
+	it, ok := s.Item(id)
+	if !ok {
+		t.Fatalf("item %q is not there", id)
+	}
+	return it
+}
+
+// lease gives a claim on the item that ends after ttl.
+func lease(it *acop.Item, claim, worker string, ttl time.Duration) *acop.Item {
+	c := it.Clone()
+	c.WorkItem.Status = acop.StatusClaimed
+	c.Lease = &acop.Lease{
+		Claim: acop.Claim{
+			ClaimID: claim, WorkItemID: it.WorkItem.WorkItemID, WorkerAgentUID: worker, GrantedAtUTC: acop.NewTime(start),
+			ExpiresAtUTC: acop.NewTime(start.Add(ttl)), ClaimStatus: acop.ClaimActive,
+		},
+		TTLSeconds: int64(ttl / time.Second),
+	}
+	return c
+}
+
+// end ends the live claim of the item.
+func end(it *acop.Item, how acop.ClaimStatus, to acop.Status) Change {
+	c := it.Clone()
+	ended := c.Lease.Claim
+	ended.ClaimStatus = how
+	c.Lease, c.WorkItem.Status = nil, to
+	ch := itemChange(c, "release")
+	ch.Record.Ended = &ended
+	return ch
+}
+
+// dump is everything that readers can see, to compare two stores.
+func dump(s *Store) map[string]any {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	order := map[string][]string{}
+	for st, lists := range s.p.byStatus {
+		for name, l := range lists {
+			for it := range l.after(nil) {
+				order[string(st)+"/"+string(name)] = append(order[string(st)+"/"+string(name)], it.WorkItem.WorkItemID)
+			}
+		}
+	}
+	ans := map[string]Idempotency{}
+	revs := map[string]uint64{}
+	for k, a := range s.p.answers.byScope {
+		ans[k], revs[k] = a.rec, a.rev
+	}
+	return map[string]any{
+		"head": s.p.head.rev, "sum": s.p.head.sum.String(), "items": s.p.items, "order": order, "tags": s.p.tags, "waits": s.p.waits,
+		"live": s.p.live, "ended": s.p.ended, "intents": s.p.intents, "entries": s.p.entries, "entriesOf": s.p.entriesOf,
+		"settings": s.p.settings, "answers": ans, "answerRevs": revs, "watched": s.p.watched,
+	}
+}
+
+// fill writes one of everything and returns the store's last revision.
+func fill(t *testing.T, s *Store) {
+	t.Helper()
+	commit(t, s, itemChange(newItem("a", acop.StatusReady)))
+	b := newItem("b", acop.StatusBlocked)
+	b.Blockers = []acop.Blocker{{BlockerCode: acop.BlockerDependency, Severity: acop.SeverityHigh, Summary: "wait", DependsOnWorkItemID: "a"}}
+	b.WorkItem.TargetAgentUID, b.WorkItem.TargetRepoID = "ann", "repo"
+	commit(t, s, itemChange(b))
+	commit(t, s, entryChange("e1", "a"))
+	commit(t, s, itemChange(lease(mustItem(t, s, "a"), "claim-1", "ann", time.Minute), "claim"))
+	commit(t, s, end(mustItem(t, s, "a"), acop.ClaimReleased, acop.StatusReady))
+	asked := mustItem(t, s, "a").Clone()
+	asked.Intents = []acop.Intent{{ClaimIntent: acop.ClaimIntent{ClaimIntentID: "intent\n1", WorkItemID: "a", WorkerAgentUID: "bob", RequestedAtUTC: acop.NewTime(start)}, State: acop.IntentWaiting, ExpiresUTC: acop.NewTime(start.Add(time.Hour))}}
+	ch := itemChange(asked, "intent")
+	ch.Record.Idem = &Idempotency{Scope: "scope-1", Fingerprint: "f", Status: 201, Header: map[string]string{"ETag": "x"}, Body: []byte(`{"a":1}`)}
+	commit(t, s, ch)
+	gone := mustItem(t, s, "a").Clone()
+	gone.Intents = nil
+	commit(t, s, itemChange(lease(gone, "claim-2", "bob", time.Minute), "grant", "claim"))
+	commit(t, s, Change{Record: Record{Kind: KindSettings, AtUTC: acop.NewTime(start), Settings: &acop.Settings{GrantMode: acop.GrantLead}, Events: []acop.Event{event("settings", "")}}})
+	refused := event("refused", "a")
+	commit(t, s, Change{Record: Record{Kind: KindAudit, ID: "claim-2", AtUTC: acop.NewTime(start), Events: []acop.Event{refused}}})
+	done := newItem("c", acop.StatusCancelled)
+	commit(t, s, itemChange(done), entryChange("e2", "b"))
+}
+
+func clock() time.Time { return start }
