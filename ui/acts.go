@@ -24,7 +24,7 @@ type acts struct {
 	last    int
 	flying  map[int]*flight
 	byKey   map[string]int    // target key → flight
-	words   map[string]string // target key → "cancel requested"
+	words   map[string]string // target key → "requested: cancel"
 	running *action           // the action whose key was pressed, while it runs
 
 }
@@ -85,7 +85,7 @@ func (a *acts) begin(f *flight) {
 	a.flying[f.id] = f
 	for _, k := range keysOf(f.target) {
 		a.byKey[k] = f.id
-		a.words[k] = f.verb + " requested"
+		a.words[k] = "requested: " + f.verb
 	}
 }
 

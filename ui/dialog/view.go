@@ -151,7 +151,7 @@ func (p *painter) tail(changed string) []string {
 }
 
 // labelCells is the room of a field's label.
-const labelCells = 12
+const labelCells = 14
 
 func (p *painter) field(f *Field, focused bool, at int) []string {
 	label := p.st.Muted

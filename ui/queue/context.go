@@ -103,6 +103,9 @@ func (p *page) ask(a *fleet.Ask) {
 	default:
 		p.line(pane.Clean(a.Title, p.w), st.Strong)
 	}
+	if w := p.c.PendingWord(targetOf(p.c.State, a)); w != "" {
+		p.line(w+"; waiting for the owner's event", st.Accent)
+	}
 	p.gap()
 	p.why(a)
 	p.gap()

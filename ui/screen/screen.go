@@ -35,7 +35,7 @@ type Ctx struct {
 	// Marks are the rows marked for a bulk act, over all screens.
 	Marks Marks
 	// Pending gives the words for an act that was asked for and that the owner
-	// or the provider has not confirmed yet ("cancel requested"), by Target.Key.
+	// or the provider has not confirmed yet ("requested: cancel"), by Target.Key.
 	Pending map[string]string
 	// Snoozed are the asks put aside, by Ask.Key, with the instant they return;
 	// the zero time means when the ask changes.

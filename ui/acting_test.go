@@ -1,0 +1,452 @@
+package ui_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
+	"signalbox/ui"
+	"signalbox/ui/uitest"
+)
+
+// item is an item of the fake world by id.
+func item(t *testing.T, id string) *acop.Item {
+	t.Helper()
+	for _, it := range uitest.Items(time.Now()) {
+		if it.ID() == id {
+			return it
+		}
+	}
+	t.Fatalf("no item %s", id)
+	return nil
+}
+
+// to puts the cursor of the queue on the ask of a kind.
+func (r *rig) to(kind string) {
+	r.t.Helper()
+	r.Keys("home")
+	for range 12 {
+		for _, l := range strings.Split(r.Screen(), "\n") {
+			if strings.Contains(l, "▌") && strings.Contains(l, " "+kind+" ") {
+				return
+			}
+		}
+		r.Keys("down")
+	}
+	r.t.Fatalf("no ask %q\n%s", kind, r.Screen())
+}
+
+// last is the one act the owner was asked for.
+func (r *rig) last() acop.Act {
+	r.t.Helper()
+	acts := r.owner.Acts()
+	if len(acts) == 0 {
+		r.t.Fatalf("the owner was asked for nothing\n%s", r.Screen())
+	}
+	a := acts[len(acts)-1]
+	a.Key = ""
+	return a
+}
+
+func (r *rig) equal(want acop.Act) {
+	r.t.Helper()
+	if d := cmp.Diff(want, r.last()); d != "" {
+		r.t.Fatalf("%s\n%s", d, r.Screen())
+	}
+}
+
+// H-090, promise 5: the request is granted to who asks, with the overlap shown
+// and a reason given.
+func TestGrantRequest(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.to("grant")
+		r.Keys("g")
+		r.Must("Grant work:http:seam", "worker-7", "overlap", "worker-2", "server/http")
+		r.Keys("enter")
+		r.Must("reason is needed") // granting over an overlap asks for one
+		r.Type("the pool is nearly done")
+		r.Keys("enter")
+		r.equal(acop.Act{Verb: acop.VerbGrant, WorkItemID: "work:http:seam", IntentID: "intent:work:http:seam",
+			TTLSeconds: 600, Reason: "the pool is nearly done", IfRevision: 1820})
+	})
+}
+
+// H-090: any ready item can be granted to a worker that is chosen.
+func TestGrantToChosenWorker(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.Keys(":")
+		r.Type("work:cli:flags")
+		r.Keys("enter")
+		r.Must("Item work:cli:flags")
+		r.Keys("g")
+		r.Type("worker-4")
+		r.Keys("enter")
+		a := r.last()
+		if a.Verb != acop.VerbClaim || a.Worker != "worker-4" || a.WorkItemID != "work:cli:flags" || a.IfRevision != 1811 || a.Scope == "" {
+			t.Fatalf("%+v", a)
+		}
+	})
+}
+
+// Promise 1: three mixed asks in six keystrokes after the start.
+func TestThreeAsksInSixKeys(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := open(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		snap := uitest.Snapshot(time.Now())
+		snap.Items[3].Lease = nil // no overlap for the grant
+		snap.Items[3].WorkItem.Status = acop.StatusReady
+		r.facts(uitest.Live(time.Now()), fleet.SnapshotLoaded{Snapshot: snap, At: time.Now()})
+		gone := map[acop.Verb]acop.Status{acop.VerbResolve: acop.StatusReady, acop.VerbAccept: acop.StatusAccepted, acop.VerbGrant: acop.StatusClaimed}
+		keys, rev := 0, uint64(2000)
+		press := map[string]string{"decide": "d", "accept": "a", "grant": "g", "lease": "r"}
+		for range 3 {
+			for kind, key := range press {
+				for _, l := range strings.Split(r.Screen(), "\n") {
+					if strings.Contains(l, "▌") && strings.Contains(l, " "+kind+" ") {
+						r.Keys(key, "enter")
+						keys += 2
+						goto next
+					}
+				}
+			}
+			t.Fatalf("no ask under the cursor\n%s", r.Screen())
+		next:
+			a := r.last()
+			rev++
+			it := item(t, a.WorkItemID)
+			it.WorkItem.Status = gone[a.Verb]
+			it.Lease, it.Intents, it.Blockers = nil, nil, nil
+			r.facts(uitest.Changed(it, a.Verb, rev, time.Now()))
+		}
+		if n := len(r.owner.Acts()); n != 3 || keys > 6 {
+			t.Fatalf("%d acts with %d keys\n%s", n, keys, r.Screen())
+		}
+	})
+}
+
+// H-094.
+func TestDecide(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.to("decide")
+		r.Keys("d", "right")
+		r.Must("blocker", "what blocks")
+		r.Keys("enter", "enter")
+		r.Type("ask the platform team")
+		r.Keys("enter")
+		r.equal(acop.Act{Verb: acop.VerbResolve, WorkItemID: "work:auth:token-rotation", Decision: acop.StatusBlocked, IfRevision: 1839,
+			Blocker: &acop.Blocker{BlockerCode: acop.BlockerExternalDecision, Severity: acop.SeverityMedium, Summary: "ask the platform team"},
+			Reason:  "ask the platform team"})
+	})
+}
+
+// H-092: evidence first, released ids after.
+func TestAcceptShowsEvidence(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.owner.Answer = func(acop.Act) (*acop.Receipt, error) {
+			return &acop.Receipt{Revision: 1900, Status: acop.StatusAccepted, Released: []string{"work:db:next"}}, nil
+		}
+		r.to("accept")
+		r.Keys("a")
+		r.Must("Accept work:db:index", "given", "tests-pass", "plan-shown", "2 of 2", "artifact:plan.txt")
+		if len(r.owner.Acts()) != 0 {
+			t.Fatal("it was accepted before it was confirmed")
+		}
+		r.Keys("y")
+		r.Must("accept work:db:index: done, now accepted", "1 became ready: work:db:next")
+	})
+}
+
+// Without all the evidence the harmless answer is the default.
+func TestAcceptWithoutEvidence(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := open(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		snap := uitest.Snapshot(time.Now())
+		snap.Items[4].Completion.Evidence.ValidationResults = nil
+		r.facts(uitest.Live(time.Now()), fleet.SnapshotLoaded{Snapshot: snap, At: time.Now()})
+		r.to("accept")
+		r.Keys("a")
+		r.Must("missing", "0 of 2")
+		r.Keys("enter")
+		if n := len(r.owner.Acts()); n != 0 {
+			t.Fatal("enter accepted it")
+		}
+	})
+}
+
+// H-091.
+func TestRevoke(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.to("lease")
+		r.Keys("r")
+		r.Must("Revoke work:ui:table", "worker-4", "next write is refused")
+		r.Keys("enter") // the reason is the ask's own words
+		a := r.last()
+		if a.Verb != acop.VerbRevoke || a.ClaimID != "claim:work:ui:table" || a.Reason == "" || a.Disposition != acop.StatusReady || a.IfRevision != 1833 {
+			t.Fatalf("%+v", a)
+		}
+	})
+}
+
+// H-093: a terminal act names its target and consequence and defaults to No.
+func TestCancelConfirms(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.to("lease")
+		r.Keys("x")
+		r.Must("Cancel work:ui:table", "claim of worker-4 is revoked", "never comes back")
+		r.Keys("enter")
+		r.Must("reason is needed")
+		r.Type("not wanted")
+		r.Keys("enter", "enter") // to the buttons; there the default leaves
+		r.MustNot("Cancel work:ui:table")
+		if n := len(r.owner.Acts()); n != 0 {
+			t.Fatal("enter cancelled it")
+		}
+		r.Keys("x")
+		r.Type("not wanted")
+		r.Keys("enter", "y")
+		r.equal(acop.Act{Verb: acop.VerbCancel, WorkItemID: "work:ui:table", Reason: "not wanted", IfRevision: 1833})
+	})
+}
+
+// Promise 8: asked for is not done. The owner's event confirms.
+func TestRequestedUntilConfirmed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 140, H: 40})
+		r.owner.Hold = make(chan struct{})
+		r.owner.Answer = func(acop.Act) (*acop.Receipt, error) { return &acop.Receipt{Revision: 1850}, nil }
+		r.to("decide")
+		r.Keys("d", "enter")
+		r.Must("requested: decide")
+		r.Keys("d", "enter")
+		r.Must("one act at a time")
+		close(r.owner.Hold)
+		r.Settle()
+		r.Must("requested: decide", "decide work:auth:token-rotation: done") // answered, not yet seen
+		it := item(t, "work:auth:token-rotation")
+		it.WorkItem.Status, it.Blockers = acop.StatusReady, nil
+		r.facts(uitest.Changed(it, acop.VerbResolve, 1850, time.Now()))
+		r.MustNot("requested: decide")
+		if n := len(r.owner.Acts()); n != 1 {
+			t.Fatalf("%d acts", n)
+		}
+	})
+}
+
+// H-095: a refusal says code, plain words, present state and stays until seen.
+func TestRefusalIsExplained(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.owner.Answer = func(acop.Act) (*acop.Receipt, error) {
+			return nil, acop.Errorf(acop.CodeRevisionMismatch, "the item is at revision 1999")
+		}
+		r.to("decide")
+		r.Keys("d", "enter")
+		r.Must("signalbox.revision_mismatch", "it changed since it was shown", "requires_attention")
+		r.MustNot("requested: decide")
+		r.Wait(time.Minute)
+		r.Must("signalbox.revision_mismatch")
+		r.Keys("j")
+		r.MustNot("signalbox.revision_mismatch")
+	})
+}
+
+// Promise 2: what changed while a dialog was open is not decided on unseen.
+func TestStaleDecisionIsNotTaken(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.to("grant")
+		r.Keys("g")
+		it := item(t, "work:http:seam")
+		it.WorkItem.Title = "Cut the HTTP seam and the store"
+		r.facts(uitest.Changed(it, acop.VerbPut, 1900, time.Now()))
+		r.Must("changed meanwhile: its text changed")
+		r.Type("fine")
+		r.Keys("enter")
+		if n := len(r.owner.Acts()); n != 0 {
+			t.Fatal("the stale decision was sent")
+		}
+		r.Must("Look again", "Cut the HTTP seam and the store")
+		r.Keys("enter")
+		if a := r.last(); a.IfRevision != 1900 {
+			t.Fatalf("%+v", a)
+		}
+		// An act that became impossible says so.
+		r.to("accept")
+		r.Keys("a")
+		done := item(t, "work:db:index")
+		done.WorkItem.Status = acop.StatusAccepted
+		r.facts(uitest.Changed(done, acop.VerbAccept, 1901, time.Now()))
+		r.Keys("enter")
+		r.Must("no longer possible")
+	})
+}
+
+// Signs of life move the revision but not the decision.
+func TestRenewalDoesNotStopADecision(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.to("lease")
+		r.Keys("x")
+		r.Type("no")
+		it := item(t, "work:ui:table")
+		it.Lease.Progress = "still at it"
+		r.facts(uitest.Changed(it, acop.VerbHeartbeat, 1950, time.Now()))
+		r.MustNot("changed meanwhile")
+		r.Keys("enter", "y")
+		if a := r.last(); a.IfRevision != 1950 {
+			t.Fatalf("%+v", a)
+		}
+	})
+}
+
+func TestImpossibleActSaysWhy(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.to("decide")
+		r.Keys("a")
+		r.Must("accept: only completed work can be judged; it is requires_attention")
+	})
+}
+
+func TestReadOnly(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{ReadOnly: true}, uitest.Options{W: 120, H: 40})
+		r.Must("READ-ONLY")
+		for _, k := range []string{"d", "g", "a", "x", "n", "F", "i", "p"} {
+			r.Keys(k)
+			r.Must("--read-only")
+			r.Keys("esc")
+		}
+		if n := len(r.owner.Acts()); n != 0 {
+			t.Fatal("something was asked for")
+		}
+	})
+}
+
+// Bulk acts list their targets and report per item.
+func TestBulk(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.owner.Answer = func(a acop.Act) (*acop.Receipt, error) {
+			if a.WorkItemID == "work:db:index" {
+				return nil, acop.Errorf(acop.CodeForbidden, "not yours")
+			}
+			return &acop.Receipt{Revision: 1850}, nil
+		}
+		r.to("accept")
+		r.Keys("space")
+		r.to("grant")
+		r.Keys("space")
+		r.Must("2 rows marked")
+		r.Keys("x")
+		r.Must("Cancel 2 items", "work:db:index", "work:http:seam")
+		r.Type("cleaning up")
+		r.Keys("enter", "y")
+		r.Must("cancel: 1 of 2 done", "work:db:index (forbidden)")
+		if n := len(r.owner.Acts()); n != 2 {
+			t.Fatalf("%d acts", n)
+		}
+	})
+}
+
+func TestPostNewAndFreeze(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.to("decide")
+		r.Keys("p", "enter")
+		r.Type("v1 ends in June")
+		r.Keys("enter")
+		a := r.last()
+		if a.Verb != acop.VerbPost || a.Entry == nil || a.Entry.Summary != "v1 ends in June" || a.Entry.EntryKind != acop.EntryDecision ||
+			a.Entry.WorkItemID != "work:auth:token-rotation" || a.Entry.AuthorAgentUID != "lead-01" || a.Entry.EntryID == "" {
+			t.Fatalf("%+v", a.Entry)
+		}
+		r.Keys("esc", "n")
+		r.Type("work:new:one")
+		r.Keys("enter")
+		r.Type("A new thing")
+		r.Keys("enter", "enter", "enter")
+		a = r.last()
+		if a.Verb != acop.VerbPut || a.Document.WorkItem.WorkItemID != "work:new:one" || a.Document.WorkItem.Title != "A new thing" ||
+			a.Document.WorkItem.Producer != "lead-01" || a.Document.WorkItem.CreatedAtUTC.IsZero() {
+			t.Fatalf("%+v\n%s", a, r.Screen())
+		}
+		r.Keys("F")
+		r.Type("release day")
+		r.Keys("enter")
+		a = r.last()
+		if a.Verb != acop.VerbSettings || a.Settings.Frozen == nil || !*a.Settings.Frozen || a.Settings.Reason != "release day" || a.IfRevision != 7 {
+			t.Fatalf("%+v", a)
+		}
+	})
+}
+
+func TestSnooze(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.Must("NEEDS YOU (5)")
+		r.to("decide")
+		r.Keys("m", "1")
+		r.Must("NEEDS YOU (4)", "1 ask snoozed")
+		r.Keys("z")
+		r.Must("SNOOZED (1)", "decide")
+		r.Keys("z")
+		r.Wait(16 * time.Minute)
+		r.MustNot("ask snoozed")
+		r.Must("decide")
+		// Until it changes.
+		r.to("decide")
+		r.Keys("m", "3")
+		r.Must("1 ask snoozed")
+		it := item(t, "work:auth:token-rotation")
+		it.Blockers = nil
+		r.facts(uitest.Changed(it, acop.VerbPut, 1999, time.Now()))
+		r.MustNot("ask snoozed")
+	})
+}
+
+// Promise 6: cancel of a task shows requested until the provider answers.
+func TestCancelTask(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.Keys("tab", "x")
+		r.Must("Cancel task_a7", "sentiment", "what it has sent stays readable")
+		r.Type("too slow")
+		r.Keys("enter", "y")
+		if d := cmp.Diff([]string{"cancel task_a7c9d1e2f3 too slow"}, r.buyer.Calls()); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+func TestInvoke(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.Keys("i")
+		r.Must("Invoke", "run-tests", ".003 CU")
+		r.Type("git")
+		r.Keys("enter")
+		r.Type("--oneline")
+		r.Keys("enter")
+		invs := r.buyer.Invocations()
+		if len(invs) != 1 || invs[0].Provider != "local" || invs[0].Params.Capability != "git-log" || !invs[0].Params.Stream ||
+			string(invs[0].Params.Input.Data) != `"--oneline"` || invs[0].Params.TimeoutMS != 60000 {
+			t.Fatalf("%+v\n%s", invs, r.Screen())
+		}
+		// A refusal before sending is explained.
+		r.buyer.Err = errors.New("the provider is not reachable")
+		r.Keys("i", "enter", "enter")
+		r.Must("invoke git-log on local refused: the provider is not reachable")
+	})
+}
