@@ -19,6 +19,16 @@ type Scope struct {
 type pathPattern struct {
 	text     string
 	segments []string
+	wild     bool
+}
+
+func (p pathPattern) meets(q pathPattern) bool {
+	if p.wild || q.wild {
+		return meet(p.segments, q.segments)
+	}
+	// The usual case: one path is the other or lies below it.
+	n := min(len(p.segments), len(q.segments))
+	return slices.Equal(p.segments[:n], q.segments[:n])
 }
 
 // NewScope reads owned_paths and owned_symbols of an item (C-074). A path owns
@@ -28,7 +38,7 @@ func NewScope(i *Item) Scope {
 	s := Scope{repo: i.WorkItem.TargetRepoID, symbols: i.WorkItem.OwnedSymbols}
 	for _, p := range i.WorkItem.OwnedPaths {
 		if segs, ok := splitPath(p); ok {
-			s.paths = append(s.paths, pathPattern{text: p, segments: segs})
+			s.paths = append(s.paths, pathPattern{text: p, segments: segs, wild: wild(p)})
 		}
 	}
 	return s
@@ -46,7 +56,7 @@ func (s Scope) Overlaps(t Scope) (paths, symbols []string) {
 	}
 	for _, a := range s.paths {
 		for _, b := range t.paths {
-			if meet(a.segments, b.segments) {
+			if a.meets(b) {
 				paths = append(paths, narrower(a, b).text)
 			}
 		}
@@ -57,6 +67,9 @@ func (s Scope) Overlaps(t Scope) (paths, symbols []string) {
 				symbols = append(symbols, sym)
 			}
 		}
+	}
+	if len(paths)+len(symbols) == 0 {
+		return nil, nil
 	}
 	slices.Sort(paths)
 	slices.Sort(symbols)
@@ -105,8 +118,8 @@ func narrower(a, b pathPattern) pathPattern {
 		}
 		return b
 	}
-	if wild(a.text) != wild(b.text) {
-		if wild(b.text) {
+	if a.wild != b.wild {
+		if b.wild {
 			return a
 		}
 		return b

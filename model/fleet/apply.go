@@ -156,6 +156,10 @@ func (s *State) noteLapse(ev *acop.Event) {
 	}
 }
 
+// minSkew is the least difference between the clocks that is believed: below it,
+// the time a snapshot takes to arrive weighs more than the clocks.
+const minSkew = time.Second
+
 func (s *State) applySnapshot(sn *acop.Snapshot, at time.Time) {
 	if sn == nil {
 		return
@@ -174,6 +178,9 @@ func (s *State) applySnapshot(sn *acop.Snapshot, at time.Time) {
 	s.Settings = sn.Settings
 	if !sn.AtUTC.IsZero() && !at.IsZero() {
 		s.ix.skew = sn.AtUTC.Std().Sub(at)
+		if s.ix.skew.Abs() < minSkew {
+			s.ix.skew = 0
+		}
 		s.Link.Skew = s.ix.skew
 	}
 	for st, n := range sn.Closed {
