@@ -81,7 +81,7 @@ type Detail struct {
 }
 
 // sideFrom is the width from which the details stand beside the list.
-const sideFrom = 118
+const sideFrom = 150
 
 // Divide lays out w×h cells.
 func Divide(w, h int) Detail {
@@ -157,6 +157,26 @@ func (t Table) Row(st *theme.Styles, sel theme.Selection, row []Cell) string {
 	for i, c := range row {
 		if t.ws[i] > 0 {
 			cells = append(cells, kit.Cell{Text: c.Text, Style: c.Style, W: t.ws[i], Right: t.Cols[i].Right})
+		}
+	}
+	return kit.Row(st, sel, t.w, cells...)
+}
+
+// RowSpan is [Table.Row] with the columns from to last made one, for a row that
+// has one text to show there.
+func (t Table) RowSpan(st *theme.Styles, sel theme.Selection, row []Cell, from, last int) string {
+	cells := make([]kit.Cell, 0, len(t.ws))
+	for i, c := range row {
+		w := t.ws[i]
+		if i == from {
+			for j := from + 1; j <= last; j++ {
+				if t.ws[j] > 0 {
+					w += t.ws[j] + 1
+				}
+			}
+		}
+		if w > 0 && (i <= from || i > last) {
+			cells = append(cells, kit.Cell{Text: c.Text, Style: c.Style, W: w, Right: t.Cols[i].Right && i != from})
 		}
 	}
 	return kit.Row(st, sel, t.w, cells...)

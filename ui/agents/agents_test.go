@@ -1,0 +1,115 @@
+package agents
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
+	"signalbox/ui/pane/worlds"
+	"signalbox/ui/screen"
+	"signalbox/ui/uitest"
+)
+
+// H-096, house rule 31.
+func TestSweep(t *testing.T) { worlds.Sweep(t, func() screen.Screen { return New() }) }
+
+func press(s *Screen, c *screen.Ctx, keys ...string) {
+	for _, k := range keys {
+		s.Update(c, uitest.Key(k))
+	}
+}
+
+func view(s *Screen, c *screen.Ctx) string { return ansi.Strip(s.View(c)) }
+
+// C-049: lease, renewal, heartbeat and progress are four things.
+func TestWorker(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 238, 30)
+	s := New()
+	if !s.Select(c, screen.Target{Kind: screen.KindAgent, ID: "worker-2"}) {
+		t.Fatal("no worker-2")
+	}
+	got := s.Target(c)
+	if got.Kind != screen.KindClaim || got.WorkItemID != "work:ui:table" || got.Revision == 0 || got.Worker != "worker-2" {
+		t.Errorf("target %+v", got)
+	}
+	v := view(s, c)
+	for _, want := range []string{"renew late", "48s left", "renewed", "heartbeat  20s ago", "progress   3m ago", "columns measured", "renew in this window"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
+		}
+	}
+}
+
+func TestNoProgress(t *testing.T) {
+	st := worlds.Empty()
+	it := worlds.Item("work:slow", func(i *acop.Item) {
+		worlds.Hold(i, "worker-4", 500*time.Second, "")
+		i.Lease.Claim.GrantedAtUTC = acop.NewTime(worlds.Now.Add(-time.Hour))
+		i.Lease.ProgressAtUTC = acop.NewTime(worlds.Now.Add(-25 * time.Minute))
+	})
+	st.Apply(fleet.OwnerEvent{At: worlds.Now, Event: acop.Event{Family: acop.FamilyClaimGrant, Revision: 1900, Last: true, AtUTC: acop.NewTime(worlds.Now), Verb: "claim", WorkItemID: it.ID(), Item: it}})
+	v := view(New(), worlds.Ctx(st, 158, 30))
+	if !strings.Contains(v, "no progress") {
+		t.Errorf("a worker that renews without progress says so:\n%s", v)
+	}
+}
+
+func TestProvidersAndMoves(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 158, 30)
+	s := New()
+	press(s, c, "end")
+	if got := s.Target(c); got.Kind != screen.KindProvider || got.ID != "far" {
+		t.Errorf("last is %+v", got)
+	}
+	v := view(s, c)
+	for _, want := range []string{"○ unreachable", "connection refused", "● reachable", "2 running, 1 done, 1 failed"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
+		}
+	}
+	press(s, c, "home")
+	if got := s.Target(c); got.Kind == screen.KindNone || got.Kind == screen.KindProvider {
+		t.Errorf("first is %+v", got)
+	}
+	s.SetFilter("kind:provider")
+	if n := len(s.Shown(c)); n != 2 {
+		t.Errorf("%d providers shown", n)
+	}
+}
+
+func BenchmarkView(b *testing.B) {
+	st := worlds.Many(10000, 200, 50)
+	c := worlds.Ctx(st, 238, 66)
+	s := New()
+	n := int64(1)
+	for b.Loop() {
+		worlds.Chunk(st, st.TaskOrder[0], n, "x\n")
+		n++
+		s.View(c)
+	}
+}
+
+// TestDump prints views for a person to read: SIGNALBOX_DUMP=1 go test -run Dump -v.
+func TestDump(t *testing.T) {
+	if os.Getenv("SIGNALBOX_DUMP") == "" {
+		t.Skip("set SIGNALBOX_DUMP to read the views")
+	}
+	for _, size := range [][2]int{{78, 20}, {118, 24}, {238, 30}} {
+		s := New()
+		c := worlds.Ctx(worlds.One(), size[0], size[1])
+		s.Select(c, screen.Target{Kind: screen.KindAgent, ID: "worker-2"})
+		t.Log("\n" + view(s, c))
+	}
+	s := New()
+	c := worlds.Ctx(worlds.One(), 158, 24)
+	press(s, c, "end", "k")
+	t.Log("\n" + view(s, c))
+	t.Log("\n" + view(New(), worlds.Ctx(worlds.Empty(), 78, 14)))
+}

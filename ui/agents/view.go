@@ -1,0 +1,390 @@
+package agents
+
+import (
+	"fmt"
+	"strings"
+
+	"signalbox/model/acmp"
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/pane"
+	"signalbox/ui/screen"
+	"signalbox/ui/theme"
+)
+
+// The columns of the list. Providers use them for what comes nearest: the
+// endpoint stands under the item, the tasks under the note.
+const (
+	cMark = iota
+	cState
+	cName
+	cItem
+	cLease
+	cLeft
+	cRenewed
+	cBeat
+	cProgress
+	cNote
+)
+
+var cols = []kit.Col{
+	cMark:     {W: 1},
+	cState:    {Title: "STATE", W: 13},
+	cName:     {Title: "NAME", W: 14, Min: 9},
+	cItem:     {Title: "HOLDS", W: 24, Min: 12, Grow: 2},
+	cLease:    {Title: "LEASE", W: kit.BarCells},
+	cLeft:     {Title: "LEFT", W: 5, Right: true},
+	cRenewed:  {Title: "RENEW", W: 5, Right: true},
+	cBeat:     {Title: "BEAT", W: 4, Right: true},
+	cProgress: {Title: "NEWS", W: 4, Right: true},
+	cNote:     {Title: "SAYS", W: 26, Min: 14, Grow: 3, Rank: 1},
+}
+
+// View implements screen.Screen.
+func (s *Screen) View(c *screen.Ctx) string {
+	if c.W <= 0 || c.H <= 0 {
+		return ""
+	}
+	rows, r := s.sync(c)
+	if r == nil || r.head != "" {
+		return s.empty(c)
+	}
+	d := pane.Divide(c.W, c.H)
+	var details []string
+	title := "WORKER"
+	if d.H > 0 {
+		f := pane.NewSheet(c.Styles, d.W, d.H)
+		if r.provider != nil {
+			title = "PROVIDER"
+			providerFacts(c, f, r.provider)
+		} else {
+			workerFacts(c, f, r)
+		}
+		details = f.Lines()
+	}
+	return d.Join(c.Styles, s.list(c, d, rows), details, title)
+}
+
+func (s *Screen) empty(c *screen.Ctx) string {
+	if s.text != "" && s.cache.all > 0 {
+		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
+			fmt.Sprintf("%d workers and providers are hidden by: %s", s.cache.all, text.Line(s.text)), "Press / to change the filter.")
+	}
+	return pane.Empty(c.Styles, c.W, c.H, "No agents yet", pane.OwnerLine(c.State.Link, c.Now),
+		"A worker appears here with its first claim: lease, renewals, heartbeats and progress.",
+		"A provider appears here as soon as it is configured:",
+		"signalbox provide  makes any command a capability that can be run")
+}
+
+func (s *Screen) list(c *screen.Ctx, d pane.Detail, rows []row) []string {
+	tb := pane.NewTable(cols, d.ListW)
+	out := make([]string, 0, d.ListH)
+	out = append(out, tb.Head(c.Styles))
+	from, to := s.cur.Visible(len(rows))
+	for i := from; i < to && len(out) < d.ListH; i++ {
+		out = append(out, s.row(c, tb, &rows[i], i == s.cur.Pos(), d.ListW))
+	}
+	for len(out) < d.ListH {
+		out = append(out, kit.Blank(d.ListW))
+	}
+	return out[:d.ListH]
+}
+
+func (s *Screen) row(c *screen.Ctx, tb pane.Table, r *row, selected bool, w int) string {
+	st := c.Styles
+	if r.head != "" {
+		return kit.FitStyled(st.Strong.Render(text.Clip(r.head, w)), w)
+	}
+	sel, mark := pane.Margin(st, selected, c.Focused, c.IsMarked(r.target()))
+	var cells []pane.Cell
+	switch {
+	case r.provider != nil:
+		cells = providerCells(c, tb, r.provider)
+	case r.item != nil:
+		cells = claimCells(c, tb, r)
+	default:
+		cells = idleCells(c, tb, r.agent)
+	}
+	cells[cMark] = pane.Cell{Text: mark, Style: st.Accent}
+	if r.item == nil {
+		return tb.RowSpan(st, sel, cells, cItem, cProgress)
+	}
+	return tb.Row(st, sel, cells)
+}
+
+// lifeWord says how the holder of a claim fares, in words.
+func lifeWord(c *screen.Ctx, r *row) string {
+	l := pane.LeaseOf(c.Styles, r.item.Lease, c.OwnerNow())
+	switch {
+	case l.Left == 0:
+		return "lapsed"
+	case r.agent.NoProgress:
+		return "no progress"
+	}
+	if l.Word != "renew late" && len(c.State.ConflictsOf(r.item.ID())) > 0 {
+		return "overlap"
+	}
+	return l.Word
+}
+
+func lifeMark(c *screen.Ctx, r *row) (glyph, word string, style theme.Style) {
+	st := c.Styles
+	switch word = lifeWord(c, r); word {
+	case "lapsed":
+		return st.G.Cross2, word, st.Bad
+	case "no progress":
+		return st.G.Half, word, st.Warn
+	case "overlap":
+		return st.G.Cross, word, st.Warn
+	case "renew late":
+		return st.G.Cycle, word, st.Warn
+	case "renew due":
+		return st.G.Cycle, word, st.Wait
+	}
+	return st.G.Running, word, st.OK
+}
+
+func claimCells(c *screen.Ctx, tb pane.Table, r *row) []pane.Cell {
+	st, l := c.Styles, r.item.Lease
+	lease := pane.LeaseOf(st, l, c.OwnerNow())
+	glyph, word, style := lifeMark(c, r)
+	note, noteStyle := claimNote(c, r)
+	return []pane.Cell{
+		cState:    {Text: glyph + " " + word, Style: style},
+		cName:     {Text: pane.CleanID(st.G, r.agent.UID, tb.W(cName)), Style: st.Text},
+		cItem:     {Text: pane.CleanID(st.G, r.item.ID(), tb.W(cItem)), Style: st.Text},
+		cLease:    {Text: lease.Bar(st, tb.W(cLease)), Style: lease.Style},
+		cLeft:     {Text: kit.Span(lease.Left), Style: lease.Style},
+		cRenewed:  {Text: since(c, l.RenewedAtUTC), Style: st.Muted},
+		cBeat:     {Text: since(c, l.HeartbeatAtUTC), Style: st.Muted},
+		cProgress: {Text: since(c, l.ProgressAtUTC), Style: st.Muted},
+		cNote:     {Text: pane.Clean(note, tb.W(cNote)), Style: noteStyle},
+	}
+}
+
+// since is the age of an instant of the owner's clock.
+func since(c *screen.Ctx, t acop.Time) string { return kit.Ago(t.Std(), c.OwnerNow()) }
+
+// claimNote is what a claim says beside its clocks, raw.
+func claimNote(c *screen.Ctx, r *row) (string, theme.Style) {
+	st := c.Styles
+	switch {
+	case c.PendingWord(r.target()) != "":
+		return c.PendingWord(r.target()), st.Accent
+	case len(c.State.ConflictsOf(r.item.ID())) > 0:
+		return "overlap with " + otherSide(c.State.ConflictsOf(r.item.ID())[0], r.item.ID()), st.Warn
+	case r.agent.NoProgress:
+		return "renews, no progress for " + kit.Ago(r.agent.LastProgress, c.OwnerNow()), st.Warn
+	case r.item.Lease.Progress != "":
+		return r.item.Lease.Progress, st.Muted
+	}
+	return "", st.Muted
+}
+
+func otherSide(k fleet.Conflict, id string) string {
+	if k.ItemA == id {
+		return k.WorkerB
+	}
+	return k.WorkerA
+}
+
+func idleCells(c *screen.Ctx, tb pane.Table, a *fleet.Agent) []pane.Cell {
+	st := c.Styles
+	glyph, word := st.G.Circle, "idle"
+	note := ""
+	if a.Waiting > 0 {
+		glyph, word = st.G.Query, "asks"
+		note = count(a.Waiting, "claim request waits", "claim requests wait")
+	} else if len(a.Ended) > 0 {
+		note = endedWords(c, a.Ended[0])
+	}
+	return []pane.Cell{
+		cState: {Text: glyph + " " + word, Style: st.Wait},
+		cName:  {Text: pane.CleanID(st.G, a.UID, tb.W(cName)), Style: st.Text},
+		cItem:  {Text: pane.Clean(note, 60), Style: st.Muted},
+		cNote:  {},
+	}
+}
+
+func endedWords(c *screen.Ctx, e fleet.EndedClaim) string {
+	return fmt.Sprintf("%s %s %s ago", e.Verb, e.Claim.WorkItemID, kit.Ago(e.At, c.OwnerNow()))
+}
+
+// reachWord says whether a provider answers.
+func reachWord(p *acmp.Provider) string {
+	switch {
+	case p.Reachable == nil:
+		return "not tried"
+	case !*p.Reachable:
+		return "unreachable"
+	case p.Settings == nil:
+		return "no ACMP"
+	}
+	return "reachable"
+}
+
+func reachMark(st *theme.Styles, p *acmp.Provider) (glyph, word string, style theme.Style) {
+	switch word = reachWord(p); word {
+	case "unreachable":
+		return st.G.Off, word, st.Bad
+	case "not tried":
+		return st.G.Circle, word, st.Muted
+	case "no ACMP":
+		return st.G.Block, word, st.Warn
+	}
+	return st.G.On, word, st.OK
+}
+
+func providerCells(c *screen.Ctx, tb pane.Table, v *fleet.ProviderView) []pane.Cell {
+	st, p := c.Styles, &v.Provider
+	glyph, word, style := reachMark(st, p)
+	note, noteStyle := v.LastFailure, st.Muted
+	if p.Problem != "" {
+		note, noteStyle = p.Problem, st.Bad
+	}
+	return []pane.Cell{
+		cState: {Text: glyph + " " + word, Style: style},
+		cName:  {Text: pane.CleanID(st.G, p.Name, tb.W(cName)), Style: st.Text},
+		cItem:  {Text: tasksOf(v), Style: st.Text},
+		cNote:  {Text: pane.Clean(note, tb.W(cNote)), Style: noteStyle},
+	}
+}
+
+// tasksOf sums up the tasks run by a provider.
+func tasksOf(v *fleet.ProviderView) string {
+	s := fmt.Sprintf("%d running, %d done", len(v.Running), v.Done)
+	if v.Failed > 0 {
+		s += fmt.Sprintf(", %d failed", v.Failed)
+	}
+	return s
+}
+
+// workerFacts is one worker in full.
+func workerFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
+	st, a := c.Styles, r.agent
+	f.Line(st.Strong.Render(text.Clip(text.ID(text.Head(a.UID, 512)), 60)))
+	if r.item != nil {
+		leaseFacts(c, f, r)
+	}
+	if a.Waiting > 0 {
+		f.Add("asks", count(a.Waiting, "claim request waits for a lead", "claim requests wait for a lead"), st.Wait)
+	}
+	for _, k := range a.Conflicts[:min(3, len(a.Conflicts))] {
+		f.Add("overlap", text.ID(text.Head(k.ItemA+" / "+k.ItemB+": "+strings.Join(append(k.Paths, k.Symbols...), ", "), 1024)), st.Warn)
+	}
+	if len(a.Held) > 1 {
+		f.Gap()
+		for _, it := range a.Held {
+			if it != r.item {
+				f.Add("also holds", text.ID(text.Head(it.ID(), 256)), st.Text)
+			}
+		}
+	}
+	if len(a.Ended) > 0 {
+		f.Gap()
+		for _, e := range a.Ended {
+			f.Add("before", pane.Clean(endedWords(c, e), 200), st.Muted)
+		}
+	}
+}
+
+// leaseFacts draws the lease large, with the window in which to renew, and the
+// holder's signs apart from it.
+func leaseFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
+	st, l := c.Styles, r.item.Lease
+	lease := pane.LeaseOf(st, l, c.OwnerNow())
+	const barW = 20
+	f.Add("holds", text.ID(text.Head(r.item.ID(), 512)), st.Text)
+	f.Add("", pane.Clean(r.item.WorkItem.Title, 200), st.Muted)
+	f.Add("lease", lease.Bar(st, barW)+" "+kit.Span(lease.Left)+" left, "+lease.Word, lease.Style)
+	f.Add("", pane.Window(st, barW)+" renew in this window", st.Muted)
+	renewed := "never"
+	if !l.RenewedAtUTC.IsZero() {
+		renewed = since(c, l.RenewedAtUTC) + " ago, " + count(l.Renewals, "time", "times")
+	}
+	f.Add("renewed", renewed, st.Text)
+	beat := "none yet"
+	if !l.HeartbeatAtUTC.IsZero() {
+		beat = since(c, l.HeartbeatAtUTC) + " ago"
+	}
+	f.Add("heartbeat", beat, st.Text)
+	if h := l.LastHeartbeat; h != nil {
+		f.Add("", pane.Clean(strings.TrimSpace(h.ProgressStatus+" "+h.ProgressSummary), 400), st.Muted)
+	}
+	progress, style := "none seen", st.Text
+	if !r.agent.LastProgress.IsZero() {
+		progress = kit.Ago(r.agent.LastProgress, c.OwnerNow()) + " ago"
+	}
+	if r.agent.NoProgress {
+		progress, style = "renews, but none for "+kit.Ago(r.agent.LastProgress, c.OwnerNow()), st.Warn
+	}
+	f.Add("progress", progress, style)
+	f.Add("", pane.Clean(r.agent.ProgressText, 400), st.Muted)
+	f.Add("granted", kit.Stamp(l.Claim.GrantedAtUTC.Std())+grantedBy(l), st.Muted)
+	f.Add("claim", text.ID(text.Head(l.Claim.ClaimID, 256)), st.Muted)
+}
+
+func grantedBy(l *acop.Lease) string {
+	if l.GrantedBy == "" {
+		return ""
+	}
+	return " by " + text.ID(text.Head(l.GrantedBy, 128))
+}
+
+// providerFacts is one provider in full.
+func providerFacts(c *screen.Ctx, f *pane.Sheet, v *fleet.ProviderView) {
+	st, p := c.Styles, &v.Provider
+	glyph, word, style := reachMark(st, p)
+	f.Line(st.Strong.Render(text.Clip(text.ID(text.Head(p.Name, 256)), 40)) + " " + style.Render(glyph+" "+word))
+	if !p.Since.IsZero() {
+		f.Add("since", kit.Ago(p.Since, c.Now), st.Text)
+	}
+	f.Add("problem", pane.Clean(p.Problem, 1024), st.Bad)
+	f.Add("endpoint", text.ID(text.Head(p.Endpoint, 1024)), st.Text)
+	f.Add("calls itself", text.ID(text.Head(p.ProviderID, 256)), st.Muted)
+	f.Add("tasks", tasksOf(v)+fmt.Sprintf(", %d cancelled", v.Cancelled), st.Text)
+	if v.CostCU != "" {
+		cost := text.ID(kit.CU(text.Head(v.CostCU, 64))) + " CU in all"
+		if v.Overcharged > 0 {
+			cost += fmt.Sprintf(", %d above the ceiling", v.Overcharged)
+		}
+		f.Add("cost", cost, st.Text)
+	}
+	f.Add("failure", pane.Clean(v.LastFailure, 1024), st.Warn)
+	if p.Settings == nil {
+		return
+	}
+	f.Gap()
+	offers(c, f, p.Settings)
+}
+
+// offers lists what a provider advertises.
+func offers(c *screen.Ctx, f *pane.Sheet, set *acmp.Settings) {
+	st, ft := c.Styles, &set.Features
+	yes := func(b bool) string {
+		if b {
+			return "yes"
+		}
+		return "no"
+	}
+	interval := "none advertised, no verdict on life"
+	if ft.HeartbeatIntervalMS > 0 {
+		interval = fmt.Sprintf("every %d ms", ft.HeartbeatIntervalMS)
+	}
+	f.Add("version", text.ID(text.Head(set.Version, 64)), st.Text)
+	f.Add("streams", "output "+yes(ft.OutputStreaming)+", input "+yes(ft.InputStreaming), st.Text)
+	f.Add("heartbeat", interval, st.Text)
+	for i, k := range ft.Capabilities {
+		label := ""
+		if i == 0 {
+			label = "offers"
+		}
+		words := text.ID(text.Head(k.Name, 256))
+		if k.PriceCU != "" {
+			words += ", " + text.ID(kit.CU(text.Head(string(k.PriceCU), 32))) + " CU"
+		}
+		f.Add(label, words, st.Text)
+	}
+}

@@ -1,0 +1,121 @@
+package log
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
+	"signalbox/ui/pane/worlds"
+	"signalbox/ui/screen"
+	"signalbox/ui/uitest"
+)
+
+// H-096, house rule 31.
+func TestSweep(t *testing.T) { worlds.Sweep(t, func() screen.Screen { return New() }) }
+
+func press(s *Screen, c *screen.Ctx, keys ...string) (out screen.Intent) {
+	for _, k := range keys {
+		out = s.Update(c, uitest.Key(k))
+	}
+	return out
+}
+
+func view(s *Screen, c *screen.Ctx) string { return ansi.Strip(s.View(c)) }
+
+func event(st *fleet.State, n int) {
+	st.Apply(fleet.OwnerEvent{At: worlds.Now, Event: acop.Event{Family: acop.FamilyLeaseHeartbeat, Revision: st.Revision + 1, Last: true,
+		AtUTC: acop.NewTime(worlds.Now), Actor: "worker-2", Verb: "renew", WorkItemID: "work:ui:table", Reason: fmt.Sprintf("number %d", n)}})
+}
+
+// Promise 8: refused acts are in the log, of the owner and of this program.
+func TestRefusedAndOwn(t *testing.T) {
+	c := worlds.Ctx(worlds.One(), 238, 30)
+	v := view(New(), c)
+	for _, want := range []string{"grant", "ready → claimed", "✗ refused", "work_item_not_actionable", "signalbox.revision_mis", "the item moved on", "○ asked", "task_9f2b11c0"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
+		}
+	}
+}
+
+func TestFollowAndFilter(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 78, 20)
+	s := New()
+	s.View(c)
+	event(st, 1)
+	if v := view(s, c); !strings.Contains(v, "number 1") {
+		t.Fatalf("does not follow:\n%s", v)
+	}
+	press(s, c, "k", "k")
+	at := s.Target(c).ID
+	for n := range 12000 { // more than is kept
+		event(st, n+2)
+	}
+	if s.Target(c).ID == at {
+		t.Error("the line is no longer kept, so the cursor cannot be on it")
+	}
+	press(s, c, "end")
+	if v := view(s, c); !strings.Contains(v, "number 12001") || !strings.Contains(v, "older not kept") {
+		t.Errorf("end:\n%s", v)
+	}
+	press(s, c, "k")
+	at = s.Target(c).ID
+	event(st, 5)
+	event(st, 6)
+	if v := view(s, c); s.Target(c).ID != at || !strings.Contains(v, "2 new below") {
+		t.Errorf("place lost:\n%s", v)
+	}
+	s.SetFilter("kind:renew 12001")
+	if n := len(s.Shown(c)); n != 1 {
+		t.Errorf("filter shows %d", n)
+	}
+	if !s.Select(c, screen.Item("work:ui:table", 0)) || s.Filter() != "" {
+		t.Error("select the latest line about an item")
+	}
+}
+
+// B102: an export keeps the data and holds no raw escape.
+func TestExport(t *testing.T) {
+	c := worlds.Ctx(worlds.Strange(worlds.Hostile), 78, 20)
+	for _, key := range []string{"E", "M"} {
+		save, ok := press(New(), c, key).(screen.Save)
+		if !ok || !strings.HasPrefix(save.Name, "signalbox-log-20260516-") {
+			t.Fatalf("%s: %+v", key, save)
+		}
+		if strings.ContainsAny(string(save.Content), "\x1b\x07\x00") {
+			t.Errorf("%s: raw control in %q", key, save.Content)
+		}
+	}
+}
+
+func BenchmarkView(b *testing.B) {
+	st := worlds.Many(10000, 200, 50)
+	for name, line := range map[string]string{"all": "", "filtered": "kind:heartbeat worker"} {
+		b.Run(name, func(b *testing.B) {
+			c := worlds.Ctx(st, 238, 66)
+			s := New()
+			s.SetFilter(line)
+			for b.Loop() {
+				event(st, 1)
+				s.View(c)
+			}
+		})
+	}
+}
+
+// TestDump prints views for a person to read: SIGNALBOX_DUMP=1 go test -run Dump -v.
+func TestDump(t *testing.T) {
+	if os.Getenv("SIGNALBOX_DUMP") == "" {
+		t.Skip("set SIGNALBOX_DUMP to read the views")
+	}
+	for _, size := range [][2]int{{78, 20}, {118, 24}, {238, 24}} {
+		t.Log("\n" + view(New(), worlds.Ctx(worlds.One(), size[0], size[1])))
+	}
+	t.Log("\n" + view(New(), worlds.Ctx(worlds.CutOff(), 78, 14)))
+}

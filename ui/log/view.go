@@ -1,0 +1,155 @@
+package log
+
+import (
+	"fmt"
+	"time"
+
+	"signalbox/model/text"
+	"signalbox/ui/kit"
+	"signalbox/ui/pane"
+	"signalbox/ui/screen"
+	"signalbox/ui/theme"
+)
+
+// The columns of the list.
+const (
+	cMark = iota
+	cTime
+	cActor
+	cVerb
+	cTarget
+	cOutcome
+	cChange
+	cReason
+)
+
+var cols = []kit.Col{
+	cMark:    {W: 1},
+	cTime:    {Title: "TIME", W: 8},
+	cActor:   {Title: "ACTOR", W: 12, Min: 8},
+	cVerb:    {Title: "VERB", W: 10, Min: 8},
+	cTarget:  {Title: "TARGET", W: 26, Min: 14, Grow: 1},
+	cOutcome: {Title: "OUTCOME", W: 9},
+	cChange:  {Title: "CHANGE OR CODE", W: 24, Min: 16, Grow: 1, Rank: 2},
+	cReason:  {Title: "REASON", W: 24, Min: 14, Grow: 2, Rank: 1},
+}
+
+// View implements screen.Screen.
+func (s *Screen) View(c *screen.Ctx) string {
+	if c.W <= 0 || c.H <= 0 {
+		return ""
+	}
+	n := s.sync(c)
+	if n == 0 {
+		return s.empty(c)
+	}
+	d := pane.Divide(c.W, c.H)
+	var details []string
+	if d.H > 0 {
+		details = s.details(c, s.tail.Pos(), d.W, d.H)
+	}
+	return d.Join(c.Styles, s.list(c, d, n), details, "LINE")
+}
+
+func (s *Screen) empty(c *screen.Ctx) string {
+	if s.text != "" && len(c.State.Log) > 0 {
+		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
+			fmt.Sprintf("%d lines are hidden by: %s", len(c.State.Log), text.Line(s.text)), "Press / to change the filter.")
+	}
+	return pane.Empty(c.Styles, c.W, c.H, "Nothing happened yet", pane.OwnerLine(c.State.Link, c.Now),
+		"Every act is listed here with actor, reason and outcome: the owner's and this program's own, refused ones too.",
+		"signalbox work events  prints the owner's part in a shell")
+}
+
+func (s *Screen) list(c *screen.Ctx, d pane.Detail, n int) []string {
+	tb := pane.NewTable(cols, d.ListW)
+	out := make([]string, 0, d.ListH)
+	out = append(out, pane.Over(c.Styles, tb.Head(c.Styles), s.note(c, n), d.ListW))
+	from, to := s.tail.Visible(n)
+	for i := from; i < to && len(out) < d.ListH; i++ {
+		out = append(out, s.row(c, tb, i))
+	}
+	for len(out) < d.ListH {
+		out = append(out, kit.Blank(d.ListW))
+	}
+	return out[:d.ListH]
+}
+
+// note says what came since the reader left the end, what the filter hides, or
+// what is no longer kept.
+func (s *Screen) note(c *screen.Ctx, n int) string {
+	fresh := 0
+	if !s.tail.Following() {
+		for i := n - 1; i >= 0 && s.num(c, i) >= s.tail.Mark(); i-- {
+			fresh++
+		}
+	}
+	switch {
+	case fresh > 0:
+		return kit.Count(fresh) + " new below, G"
+	case s.text != "":
+		return fmt.Sprintf("%d of %d", n, len(c.State.Log))
+	case c.State.LogBase > 0:
+		return kit.Count(c.State.LogBase) + " older not kept"
+	}
+	return ""
+}
+
+func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
+	st, l := c.Styles, s.at(c, i)
+	sel, mark := pane.Margin(st, i == s.tail.Pos(), c.Focused, c.IsMarked(screen.Target{Kind: screen.KindEvent, ID: fmt.Sprint(s.num(c, i))}))
+	glyph, style := outcomeMark(st, l.Outcome)
+	body := st.Text
+	if c.Now.Sub(l.At) < freshFor {
+		body = st.Fresh
+	}
+	return tb.Row(st, sel, []pane.Cell{
+		cMark:    {Text: mark, Style: st.Accent},
+		cTime:    {Text: kit.Clock(l.At, true), Style: st.Muted},
+		cActor:   {Text: pane.CleanID(st.G, l.Actor, tb.W(cActor)), Style: body},
+		cVerb:    {Text: pane.Clean(l.Verb, tb.W(cVerb)), Style: body},
+		cTarget:  {Text: pane.CleanID(st.G, l.target(), tb.W(cTarget)), Style: body},
+		cOutcome: {Text: glyph + " " + l.Outcome, Style: style},
+		cChange:  {Text: pane.Clean(l.change(st.G.Arrow), tb.W(cChange)), Style: st.Muted},
+		cReason:  {Text: pane.Clean(l.Reason, tb.W(cReason)), Style: st.Muted},
+	})
+}
+
+// freshFor is how long a new line stays bright.
+const freshFor = 1500 * time.Millisecond
+
+func outcomeMark(st *theme.Styles, outcome string) (string, theme.Style) {
+	switch outcome {
+	case outRefused:
+		return st.G.Cross2, st.Bad
+	case outAsked:
+		return st.G.Circle, st.Wait
+	case outNote:
+		return st.G.Dot, st.Muted
+	}
+	return st.G.Check, st.OK
+}
+
+// details shows one line in full: w×h cells.
+func (s *Screen) details(c *screen.Ctx, i, w, h int) []string {
+	st, l := c.Styles, s.at(c, i)
+	f := pane.NewSheet(st, w, h)
+	glyph, style := outcomeMark(st, l.Outcome)
+	f.Line(style.Render(glyph+" "+l.Outcome) + " " + st.Strong.Render(text.Clip(pane.Clean(l.Verb, 40), 40)))
+	f.Add("reason", text.Line(text.Head(l.Reason, 4096)), st.Text)
+	f.Add("code", text.ID(text.Head(l.Code, 128)), style)
+	if l.Outcome != outRefused {
+		f.Add("change", pane.Clean(l.change(st.G.Arrow), 80), st.Text)
+	}
+	f.Add("actor", text.ID(text.Head(l.Actor, 512)), st.Text)
+	f.Add("item", text.ID(text.Head(l.Item, 512)), st.Text)
+	f.Add("claim", text.ID(text.Head(l.Claim, 512)), st.Muted)
+	f.Add("task_id", text.ID(text.Head(l.Task, 512)), st.Text)
+	f.Add("time", kit.Stamp(l.At), st.Muted)
+	where := map[string]string{"owner": "the owner's event", "here": "asked by this program", "note": "noted by this program"}[l.Source]
+	if l.Revision > 0 {
+		where += fmt.Sprintf(", revision %d", l.Revision)
+	}
+	f.Add("source", where, st.Muted)
+	return f.Lines()
+}
