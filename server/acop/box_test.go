@@ -62,6 +62,7 @@ type box struct {
 	t      *testing.T
 	dir    string
 	opts   Options
+	buffer int // of the log's subscribers; 0 = its default
 	owner  *Server
 	store  *store.Store
 	http   *httptest.Server
@@ -99,7 +100,12 @@ var people = map[string]core.Role{
 // newBox starts an owner with all roles. change may be nil.
 func newBox(t *testing.T, change func(*Options)) *box {
 	t.Helper()
-	b := &box{t: t, dir: t.TempDir(), clock: newFakeClock(), tokens: make(map[string]string), list: &Tokens{}, logged: &logBuffer{}}
+	return newBoxWith(t, change, 0)
+}
+
+func newBoxWith(t *testing.T, change func(*Options), buffer int) *box {
+	t.Helper()
+	b := &box{buffer: buffer, t: t, dir: t.TempDir(), clock: newFakeClock(), tokens: make(map[string]string), list: &Tokens{}, logged: &logBuffer{}}
 	for id, role := range people {
 		tok, err := b.list.Add(id, role)
 		if err != nil {
@@ -118,7 +124,7 @@ func newBox(t *testing.T, change func(*Options)) *box {
 
 func (b *box) open() {
 	b.t.Helper()
-	st, err := store.Open(context.Background(), store.Options{Dir: b.dir, Log: b.opts.Log})
+	st, err := store.Open(context.Background(), store.Options{Dir: b.dir, Log: b.opts.Log, EventBuffer: b.buffer})
 	if err != nil {
 		b.t.Fatal(err)
 	}

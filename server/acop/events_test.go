@@ -52,7 +52,7 @@ func (b *box) listen(query string, hs ...header) *listener {
 		defer close(l.frames)
 		var f frame
 		sc := bufio.NewScanner(resp.Body)
-		sc.Buffer(nil, 1<<20)
+		sc.Buffer(nil, 8<<20)
 		for sc.Scan() {
 			switch line := sc.Text(); {
 			case line == "":

@@ -35,6 +35,7 @@ type service struct {
 	defaults core.Settings
 	log      *slog.Logger
 	flights  flights
+	settling sync.Mutex // one at a time writes down what has ended
 	count    *metrics
 }
 

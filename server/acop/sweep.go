@@ -10,24 +10,45 @@ import (
 )
 
 // settle writes down what ended by time alone, so that everyone sees the event
-// once. It is bookkeeping: decisions do not wait for it. Of several owners or
-// readers that do it at once, only one record can win.
+// once. It is bookkeeping: decisions do not wait for it, but reads do, so that
+// none of them shows a lease that is over. Of several owners or readers that do
+// it at once, only one record can win.
 func (s *service) settle(ctx context.Context) {
-	for _, it := range s.store.Due(s.clock.now()) {
-		d := s.desk(Caller{Identity: ownerActor, Role: core.RoleOrchestrator}, nil)
-		dr := d.open(it)
-		if len(dr.events) == 0 {
-			continue
-		}
-		_, err := s.store.Commit(ctx, dr.change())
-		switch {
-		case err == nil:
-			s.count.expired.Add(1)
-		case errors.Is(err, store.ErrConflict), ctx.Err() != nil:
-		default:
-			s.log.Warn("an ended lease was not written down", "work_item_id", it.ID(), "error", err)
-		}
+	if len(s.store.Due(s.clock.now())) == 0 {
+		return
 	}
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	for try := range mostTries {
+		again := false
+		for _, it := range s.store.Due(s.clock.now()) {
+			again = s.settleItem(ctx, it) || again
+		}
+		if !again || ctx.Err() != nil {
+			return
+		}
+		pause(ctx, try) // whoever was first is not to be seen yet
+	}
+}
+
+// settleItem reports whether somebody else was first and it must be looked at
+// again.
+func (s *service) settleItem(ctx context.Context, it *core.Item) (again bool) {
+	d := s.desk(Caller{Identity: ownerActor, Role: core.RoleOrchestrator}, nil)
+	dr := d.open(it)
+	if len(dr.events) == 0 {
+		return false
+	}
+	_, err := s.store.Commit(ctx, dr.change())
+	switch {
+	case err == nil:
+		s.count.expired.Add(1)
+	case errors.Is(err, store.ErrConflict):
+		return true
+	case ctx.Err() == nil:
+		s.log.Warn("an ended lease was not written down", "work_item_id", it.ID(), "error", err)
+	}
+	return false
 }
 
 // sweep settles regularly until the context ends.
