@@ -239,6 +239,35 @@ func acceptAndGoOn(t *testing.T, dir string, last uint64) {
 	}
 }
 
+// A message that this program did not write is never served: not while the
+// owner runs, and not at its next start.
+func TestForeignMessageStopsTheOwner(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	commit(t, s, itemChange(newItem("a", acop.StatusReady)))
+	if _, err := s.eng.js.Publish(t.Context(), subject(KindItem, "b"), []byte(`{"kind":"item","id":"b"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WaitRevision(t.Context(), 2); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("wait for the foreign message: %v", err)
+	}
+	if _, err := s.Commit(t.Context(), itemChange(newItem("c", acop.StatusReady))); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("a write after it: %v", err)
+	}
+	if _, ok := s.Item("a"); !ok || s.Revision() != 1 {
+		t.Error("what was true before can no longer be read")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), Options{Dir: dir})
+	var d *DamageError
+	if !errors.As(err, &d) || len(d.Broken) != 1 || d.Broken[0] != 2 {
+		t.Fatalf("start after it: %v", err)
+	}
+	acceptAndGoOn(t, dir, 2)
+}
+
 // Only one owner may have the folder open; the second learns which process has.
 func TestTwoOpeners(t *testing.T) {
 	dir := t.TempDir()

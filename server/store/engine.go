@@ -107,6 +107,8 @@ func (e *engine) openStream(ctx context.Context, first uint64) (jetstream.Stream
 		AllowDirect:        true,
 		AllowAtomicPublish: true,
 		FirstSeq:           first,
+		// Nobody writes with message ids; a long window would only cost at start.
+		Duplicates: time.Second,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create the log: %w", err)

@@ -74,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.EventBuffer = defaultEventBuffer
 	}
 	if err := s.open(ctx, o); err != nil {
-		return nil, errors.Join(err, s.release())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
