@@ -215,7 +215,7 @@ func TestTail(t *testing.T) {
 // C-049: the steps of a lease by the share of its TTL that has passed.
 func TestLease(t *testing.T) {
 	granted := acop.NewTime(testNow)
-	l := &acop.Lease{TTLSeconds: 100, Claim: acop.Claim{GrantedAtUTC: granted, ExpiresAtUTC: granted.Add(100*time.Second)}}
+	l := &acop.Lease{TTLSeconds: 100, Claim: acop.Claim{GrantedAtUTC: granted, ExpiresAtUTC: granted.Add(100 * time.Second)}}
 	for passed, want := range map[int]string{0: "held", 49: "held", 51: "renew due", 79: "renew due", 81: "renew late", 100: "lapsed", 500: "lapsed"} {
 		got := LeaseOf(styles, l, testNow.Add(time.Duration(passed)*time.Second))
 		if got.Word != want {
