@@ -13,6 +13,7 @@ import (
 
 	"github.com/adrg/xdg"
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 	"github.com/mattn/go-shellwords"
 
 	"signalbox/client/acmp"
@@ -20,6 +21,9 @@ import (
 
 // envBearerToken is the token towards a provider that has no token file.
 const envBearerToken = "ACMP_BEARER_TOKEN"
+
+// envInsecureHTTP, set to 1, allows http:// to providers on other machines.
+const envInsecureHTTP = "SIGNALBOX_INSECURE_HTTP"
 
 // stdioPrefix marks a provider that is a command of ours.
 const stdioPrefix = "stdio:"
@@ -30,9 +34,11 @@ var providerName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 func (g *globals) buyerDir() string { return filepath.Join(g.stateDir(), "buyer") }
 
 // loadProviders gives the providers of the command line, then those of the
-// config file whose names are not on it. insecureHTTP allows http:// beyond
-// loopback (A-052). Errors name the flag or the place in the file.
+// config file whose names are not on it. insecureHTTP, or SIGNALBOX_INSECURE_HTTP=1,
+// allows http:// beyond loopback (A-052). Errors name the flag or the place in the
+// file.
 func (g *globals) loadProviders(insecureHTTP bool) ([]acmp.ProviderSpec, error) {
+	insecureHTTP = insecureHTTP || g.sys.Env(envInsecureHTTP) == "1"
 	var out []acmp.ProviderSpec
 	have := map[string]bool{}
 	for _, arg := range g.providers {
@@ -106,7 +112,7 @@ func checkProviderURL(raw string, insecureHTTP bool) error {
 	case u.User != nil:
 		return errors.New("put the token into a token file, not into the URL")
 	case u.Scheme == "http" && !insecureHTTP && !isLoopback(u.Hostname()):
-		return errors.New("http:// is for this machine only; use https:// or allow it with --insecure-http")
+		return errors.New("http:// is for this machine only; use https://, or set " + envInsecureHTTP + "=1 where the network is trusted")
 	}
 	return nil
 }
@@ -159,15 +165,20 @@ func (g *globals) configProviders(insecureHTTP bool) ([]acmp.ProviderSpec, error
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
+	// The other keys belong to others; only this one is strict here.
 	var doc struct {
-		Providers []providerConfig `yaml:"providers"`
-		Rest      map[string]any   `yaml:",inline"` // belongs to others
+		Providers ast.Node `yaml:"providers"`
 	}
-	if err := yaml.UnmarshalWithOptions(raw, &doc, yaml.DisallowUnknownField()); err != nil {
+	var entries []providerConfig
+	err = yaml.Unmarshal(raw, &doc)
+	if err == nil && doc.Providers != nil {
+		err = yaml.NodeToValue(doc.Providers, &entries, yaml.DisallowUnknownField())
+	}
+	if err != nil {
 		return nil, configError(path, err)
 	}
 	var out []acmp.ProviderSpec
-	for i, c := range doc.Providers {
+	for i, c := range entries {
 		s, err := c.spec(filepath.Dir(path), insecureHTTP)
 		if err != nil {
 			return nil, fmt.Errorf("%s: providers[%d] %s: %w", path, i, c.Name, err)
