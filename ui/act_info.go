@@ -30,7 +30,7 @@ func (m *Model) itemInfo(ss []subject) []dialog.Line {
 	}
 	w := it.WorkItem
 	out := []dialog.Line{dialog.Text(headline(it), dialog.Strong)}
-	out = append(out, label("state", string(w.Status)+" · "+string(w.WorkKind)+" · "+string(w.Priority)+
+	out = append(out, label("state", clean(string(w.Status))+" · "+clean(string(w.WorkKind))+" · "+clean(string(w.Priority))+
 		fmt.Sprintf(" · score %.2f", w.ActionabilityScore), dialog.Plain))
 	if s := clean(w.Summary); s != "" && s != headline(it) {
 		out = append(out, dialog.Text(s, dialog.Muted))

@@ -195,9 +195,9 @@ func (m *Model) told(f *flight, r *acop.Receipt) tea.Cmd {
 	case r.Replayed:
 		text += ", as answered before (it may describe the past)"
 	case r.Status != "":
-		text += ", now " + string(r.Status)
+		text += ", now " + clean(string(r.Status))
 	case r.Item != nil:
-		text += ", now " + string(r.Item.Status())
+		text += ", now " + clean(string(r.Item.Status()))
 	}
 	if n := len(r.Released); n > 0 {
 		text += fmt.Sprintf("; %d became ready: %s", n, clean(shortList(r.Released, 3)))

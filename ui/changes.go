@@ -16,7 +16,7 @@ func materialChange(was, now *acop.Item) string {
 	case now == nil:
 		return "it is gone"
 	case was.Status() != now.Status():
-		s := "it was " + string(was.Status()) + " and is now " + string(now.Status())
+		s := "it was " + clean(string(was.Status())) + " and is now " + clean(string(now.Status()))
 		if h := now.Holder(); h != "" {
 			s += " by " + clean(h)
 		}

@@ -47,7 +47,7 @@ func clockText(t time.Time) string { return kit.Clock(t, true) }
 func shortError(err error) string {
 	var oe *acop.Error
 	if errors.As(err, &oe) {
-		return string(oe.Code)
+		return clean(string(oe.Code))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer"
@@ -97,7 +97,7 @@ func (m *Model) presentState(t screen.Target) string {
 	if it == nil {
 		return ""
 	}
-	s := "now " + string(it.Status())
+	s := "now " + clean(string(it.Status()))
 	if h := it.Holder(); h != "" {
 		s += " by " + clean(h)
 	}

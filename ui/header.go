@@ -42,7 +42,8 @@ func (m *Model) tabs(w int) ([]piece, []spot) {
 	ctx := m.bodyCtx()
 	out := []piece{{" ", st.Text, 0}}
 	x := 1
-	if w >= 110 {
+	if w >= 110 && m.state.Link.State == fleet.LinkLive {
+		// The name gives way to words about trouble.
 		out = append(out, piece{"signalbox ", st.Strong, 0}, piece{" ", st.Text, 0})
 		x += 11
 	}

@@ -73,9 +73,9 @@ func TestOwnerLostAndBack(t *testing.T) {
 		r.Wait(14 * time.Second)
 		lost := fleet.LinkChanged{Link: fleet.Link{State: fleet.LinkDegraded, LastSeen: seen, Try: 3, Problem: "connection refused"}}
 		r.facts(lost)
-		r.Must("owner lost, as of 14s ago, reconnecting, try 3", "does not answer", "work:auth:token")
+		r.Must("owner lost, as of 1", "s ago, reconnecting, try 3", "does not answer", "work:auth:token")
 		r.Wait(10 * time.Second)
-		r.Must("as of 24s ago")
+		r.Must("as of 2")
 		r.facts(uitest.Live(time.Now()))
 		r.Must("the owner is back", "● 127.0.0.1:7700 rev 1842")
 		r.facts(fleet.LinkChanged{Link: fleet.Link{State: fleet.LinkRefused, Problem: "bad token"}})
@@ -113,11 +113,12 @@ func TestSizes(t *testing.T) {
 				}
 			}
 		}
-		r.Keys("home", "esc")
-		again := world(t, ui.Options{}, uitest.Options{W: 80, H: 24})
-		body := func(s string) string { return strings.Join(strings.Split(s, "\n")[1:9], "\n") }
-		if a, b := body(r.Screen()), body(again.Screen()); a != b {
-			t.Errorf("after resizing:\n%s\nfresh:\n%s", a, b)
+		// What the terminal shows after all that is what a fresh drawing gives.
+		fresh := strings.Split(ansi.Strip(r.m.View().Content), "\n")
+		for i, l := range strings.Split(r.Screen(), "\n") {
+			if strings.TrimRight(fresh[i], " ") != l {
+				t.Errorf("row %d shows %q, not %q", i, l, fresh[i])
+			}
 		}
 	})
 }
@@ -301,9 +302,10 @@ func TestHostileText(t *testing.T) {
 			r.Keys(k)
 		}
 		out := r.Written()
-		if strings.Contains(out, "\x1b]52;c;aGk=") || strings.Contains(out, "owned") && strings.Contains(out, "\x1b]0;owned") || strings.Contains(out, "\x1b]9;x") ||
-			strings.Contains(out, "\x1bc") || strings.Contains(out, "\x1bP") && strings.Contains(out, "q#0") || strings.Contains(out, "\x1b_G") {
-			t.Error("a sequence of an agent reached the terminal")
+		for _, seq := range []string{"\x1b]52;c;aGk=", "\x1b]0;owned", "\x1b]9;x", "\x1bc", "\x1bPq#0", "\x1b_G", "\x1b[10A", "\x1b[6n"} {
+			if i := strings.Index(out, seq); i >= 0 {
+				t.Errorf("%q of an agent reached the terminal: %q", seq, out[max(0, i-40):min(len(out), i+40)])
+			}
 		}
 		if strings.ContainsAny(r.m.View().Content, "\u202e\u009b\u0085\r\v\x00\x07") {
 			t.Errorf("a control character is in the view\n%q", r.Screen())

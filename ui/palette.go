@@ -113,7 +113,7 @@ func (m *Model) objectCommands() commands {
 	slices.Sort(ids)
 	for _, id := range ids {
 		it := m.state.Items[id]
-		out = append(out, command{kind: "item", name: text.ID(id), note: string(it.Status()) + " " + headline(it),
+		out = append(out, command{kind: "item", name: text.ID(id), note: clean(string(it.Status())) + " " + headline(it),
 			run: func(m *Model) tea.Cmd { return m.openSheet(screen.Item(id, it.Revision)) }})
 	}
 	return out

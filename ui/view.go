@@ -48,8 +48,15 @@ func (m *Model) frame() (string, *tea.Cursor) {
 	lines = append(lines, m.baseRule(body), m.keyRow())
 	m.putToasts(lines)
 	cursor := m.putOver(lines)
-	return strings.Join(lines, "\n"), cursor
+	out := strings.Join(lines, "\n")
+	if m.look.styles.G.ASCII {
+		out = asciiWords.Replace(out)
+	}
+	return out, cursor
 }
+
+// asciiWords replaces the signs that stand in our own sentences, cell for cell.
+var asciiWords = strings.NewReplacer("·", "-", "…", "~", "→", ">", "×", "x", "“", "\"", "”", "\"", "▸", ">")
 
 func (m *Model) smallFrame() string {
 	msg := "needs 60×16 cells; q quits"

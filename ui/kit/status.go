@@ -3,6 +3,7 @@ package kit
 import (
 	"signalbox/model/acmp"
 	"signalbox/model/acop"
+	"signalbox/model/text"
 	"signalbox/ui/theme"
 )
 
@@ -33,7 +34,7 @@ func StatusMark(st *theme.Styles, s acop.Status) (glyph, word string, style them
 	case acop.StatusSuperseded:
 		return g.Link, "superseded", st.Muted
 	}
-	return g.Query, string(s), st.Muted
+	return g.Query, text.Line(string(s)), st.Muted
 }
 
 // TaskMark gives glyph, word and style of a task's state.
@@ -51,7 +52,7 @@ func TaskMark(st *theme.Styles, s acmp.State) (glyph, word string, style theme.S
 	case acmp.StateCancelled:
 		return g.Block, "cancelled", st.Muted
 	}
-	return g.Query, string(s), st.Muted
+	return g.Query, text.Line(string(s)), st.Muted
 }
 
 // KindMark gives glyph and word of a kind of work, in at most ten cells.
@@ -72,5 +73,5 @@ func KindMark(k acop.WorkKind) (glyph, word string) {
 	case acop.KindMergePrepare:
 		return "&", "merge"
 	}
-	return ".", string(k)
+	return ".", text.Line(string(k))
 }

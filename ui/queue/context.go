@@ -146,7 +146,7 @@ func (p *page) itemHead(it *acop.Item) {
 	id := pane.CleanID(st.G, w.WorkItemID, p.w-len(rev)-1)
 	p.out = append(p.out, st.Strong.Render(kit.Fit(st.G, id, p.w-len(rev), false))+st.Muted.Render(rev))
 	glyph, word, style := kit.StatusMark(st, it.Status())
-	rest := fmt.Sprintf(" %s %s %s %s %s score %.2f", st.G.Dot, w.WorkKind, st.G.Dot, w.Priority, st.G.Dot, w.ActionabilityScore)
+	rest := fmt.Sprintf(" %s %s %s %s %s score %.2f", st.G.Dot, pane.Clean(string(w.WorkKind), 20), st.G.Dot, pane.Clean(string(w.Priority), 20), st.G.Dot, w.ActionabilityScore)
 	head := glyph + " " + word
 	p.out = append(p.out, style.Render(head)+st.Muted.Render(kit.Fit(st.G, rest, max(0, p.w-text.Width(head)), false)))
 	if w.Title != "" {
@@ -229,7 +229,7 @@ func (p *page) evidence(it *acop.Item) {
 func (p *page) links(it *acop.Item) {
 	st := p.c.Styles
 	for _, b := range it.Blockers {
-		p.fact("blockers", pane.Clean(b.BlockerCode, p.w)+"  "+string(b.Severity), st.Warn)
+		p.fact("blockers", pane.Clean(b.BlockerCode, p.w)+"  "+pane.Clean(string(b.Severity), 20), st.Warn)
 		if b.Summary != "" {
 			p.fact("", pane.Clean(b.Summary, p.w), st.Muted)
 		}
@@ -253,7 +253,7 @@ func (p *page) entries(it *acop.Item) {
 	}
 	st := p.c.Styles
 	for _, e := range es[max(0, len(es)-3):] {
-		head := strings.ReplaceAll(string(e.Entry.EntryKind), "_", " ")
+		head := strings.ReplaceAll(pane.Clean(string(e.Entry.EntryKind), 20), "_", " ")
 		if e.Entry.Confidence != nil {
 			head += fmt.Sprintf(" %.2f", *e.Entry.Confidence)
 		}

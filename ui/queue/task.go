@@ -56,7 +56,7 @@ func (p *page) cost(t *fleet.Task) {
 	st := p.c.Styles
 	cost := ""
 	if t.Result != nil {
-		cost = kit.CU(string(t.Result.CostCU)) + " CU"
+		cost = kit.CU(pane.Clean(string(t.Result.CostCU), 20)) + " CU"
 	}
 	if c := ceiling(t); c != "" {
 		cost += " of at most " + c

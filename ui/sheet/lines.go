@@ -90,7 +90,7 @@ func (p *page) head(it *acop.Item) {
 	}
 	glyph, word, style := kit.StatusMark(st, it.Status())
 	p.fact("state", glyph+" "+word+" since "+p.when(it.StatusSinceUTC), style)
-	p.fact("kind", fmt.Sprintf("%s, priority %s, score %.2f", w.WorkKind, w.Priority, w.ActionabilityScore), st.Text)
+	p.fact("kind", fmt.Sprintf("%s, priority %s, score %.2f", pane.Clean(string(w.WorkKind), 20), pane.Clean(string(w.Priority), 20), w.ActionabilityScore), st.Text)
 	p.fact("revision", fmt.Sprintf("%d, changed %s", it.Revision, p.when(it.UpdatedAtUTC)), st.Text)
 	p.fact("producer", pane.Clean(w.Producer, p.w)+", created "+p.when(w.CreatedAtUTC), st.Text)
 	p.optional("repository", w.TargetRepoID)
@@ -142,7 +142,7 @@ func (p *page) blockers(it *acop.Item) {
 	}
 	p.section("BLOCKERS, BOTH WAYS")
 	for _, b := range it.Blockers {
-		s := pane.Clean(b.BlockerCode, 60) + ", " + string(b.Severity) + ": " + pane.Clean(b.Summary, 4*p.w)
+		s := pane.Clean(b.BlockerCode, 60) + ", " + pane.Clean(string(b.Severity), 20) + ": " + pane.Clean(b.Summary, 4*p.w)
 		if b.DependsOnWorkItemID != "" {
 			s += " (waits for " + text.ID(b.DependsOnWorkItemID) + p.statusOf(b.DependsOnWorkItemID) + ")"
 		}
@@ -159,7 +159,7 @@ func (p *page) blockers(it *acop.Item) {
 // statusOf says what another item is, or that nobody knows it.
 func (p *page) statusOf(id string) string {
 	if it := p.c.State.Items[id]; it != nil {
-		return ", " + string(it.Status())
+		return ", " + text.Line(string(it.Status()))
 	}
 	return ", not known here"
 }
@@ -185,7 +185,7 @@ func (p *page) plan(it *acop.Item) {
 			}
 			s := text.ID(a.ArtifactID) + ", " + pane.Clean(a.ArtifactKind, 30) + ", " + pane.Clean(a.ArtifactRole, 30)
 			if a.Readiness != "" {
-				s += ", " + string(a.Readiness)
+				s += ", " + pane.Clean(string(a.Readiness), 20)
 			}
 			p.fact("", s+" "+text.ID(text.Head(where, 400)), st.Text)
 		}
@@ -233,7 +233,7 @@ func (s *Sheet) claims(p *page, it *acop.Item) {
 	for i := range it.Intents {
 		in := &it.Intents[i]
 		p.fact("request", fmt.Sprintf("%s, TTL %d s, %s, %s %s", pane.Clean(in.ClaimIntent.WorkerAgentUID, 30),
-			in.ClaimIntent.RequestedTTLSeconds, in.State, p.when(in.ClaimIntent.RequestedAtUTC), pane.Clean(in.Reason, 2*p.w)), st.Text)
+			in.ClaimIntent.RequestedTTLSeconds, pane.Clean(string(in.State), 20), p.when(in.ClaimIntent.RequestedAtUTC), pane.Clean(in.Reason, 2*p.w)), st.Text)
 	}
 	if l := it.Lease; l != nil {
 		d := pane.LeaseOf(st, l, p.c.OwnerNow())
@@ -249,7 +249,7 @@ func (s *Sheet) claims(p *page, it *acop.Item) {
 		if c.ClaimStatus == acop.ClaimActive {
 			continue
 		}
-		p.fact(string(c.ClaimStatus), fmt.Sprintf("%s, granted %s, to %s", pane.Clean(c.WorkerAgentUID, 30),
+		p.fact(pane.Clean(string(c.ClaimStatus), 20), fmt.Sprintf("%s, granted %s, to %s", pane.Clean(c.WorkerAgentUID, 30),
 			p.when(c.GrantedAtUTC), kit.Stamp(p.c.State.FromOwner(c.ExpiresAtUTC))), st.Muted)
 	}
 }
@@ -266,7 +266,7 @@ func (s *Sheet) entries(p *page, it *acop.Item) {
 	p.section("ENTRIES")
 	for _, e := range es[max(0, len(es)-eventsShown):] {
 		n := e.Entry
-		head := strings.ReplaceAll(string(n.EntryKind), "_", " ")
+		head := strings.ReplaceAll(pane.Clean(string(n.EntryKind), 20), "_", " ")
 		if n.Confidence != nil {
 			head += fmt.Sprintf(" %.2f", *n.Confidence)
 		}
@@ -305,7 +305,7 @@ func (s *Sheet) events(p *page) {
 	for _, e := range evs {
 		line := pane.Clean(e.Actor, 24) + " " + pane.Clean(e.Verb, 20)
 		if e.From != e.To && e.To != "" {
-			line += " " + string(e.From) + " " + st.G.Arrow + " " + string(e.To)
+			line += " " + pane.Clean(string(e.From), 20) + " " + st.G.Arrow + " " + pane.Clean(string(e.To), 20)
 		}
 		if e.Code != "" {
 			line += " refused: " + pane.Clean(e.Code, 40)

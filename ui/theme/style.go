@@ -44,10 +44,30 @@ const (
 )
 
 func wrap(open, text string) string {
+	text = plain(text)
 	if open == "" || text == "" {
 		return text
 	}
 	return open + text + reset
+}
+
+// plain is the last gate in front of the terminal: it drops control characters
+// that a caller let through. What is drawn has been through model/text before,
+// so that there is nothing to drop; a mistake must not become an attack.
+func plain(s string) string {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c == 0x7f || c == 0xc2 && i+1 < len(s) && s[i+1] < 0xa0 {
+			return strings.Map(dropControl, s)
+		}
+	}
+	return s
+}
+
+func dropControl(r rune) rune {
+	if r < ' ' || r >= 0x7f && r < 0xa0 {
+		return -1
+	}
+	return r
 }
 
 // spec is a style before it is turned into escape sequences. Colours are
