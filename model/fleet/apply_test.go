@@ -202,7 +202,7 @@ func TestEntries(t *testing.T) {
 	if p, _ := s.Entry("e1"); p.Entry.AuthorAgentUID != "w1" {
 		t.Error("an entry was overwritten")
 	}
-	for i := range maxEntries + maxEntries/4 {
+	for i := range maxEntries + maxEntries/8 + 1 {
 		o.post(fmt.Sprintf("n%d", i), "b", acop.EntryFinding, "w1")
 	}
 	if len(s.Entries) > maxEntries+maxEntries/8 || s.EntriesDropped() == 0 {

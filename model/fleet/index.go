@@ -20,6 +20,7 @@ type index struct {
 	endedTasks  []string            // in the order they ended
 	trimmed     int                 // how many of those have had their output cut
 	outputTotal int                 // bytes held by all outputs
+	outputLimit int                 // maxOutputTotal, smaller in tests
 
 	changed  []change    // the order of State.Changed
 	ownLines map[int]int // request id of an own act -> number of its log line
@@ -70,6 +71,7 @@ func (x *index) init() {
 	x.liveTasks = make(map[string]struct{})
 	x.ownLines = make(map[int]int)
 	x.settled = make(map[string]settlement)
+	x.outputLimit = maxOutputTotal
 	x.asks.init()
 }
 

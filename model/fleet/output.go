@@ -50,6 +50,11 @@ func (o *Output) write(text string) {
 			o.extend(text)
 			break
 		}
+		if text[i] == '\n' && !o.Open && i <= maxLineBytes {
+			o.push(text[:i]) // a whole line, the usual case
+			text = text[i+1:]
+			continue
+		}
 		if i > 0 {
 			o.extend(text[:i])
 		}

@@ -122,21 +122,23 @@ func TestOutputOfOtherTypes(t *testing.T) {
 // Memory with many finished tasks stays within the bound (dashboard "Load").
 func TestOutputOfAllTasksIsBounded(t *testing.T) {
 	s := New()
-	big := strings.Repeat(strings.Repeat("x", 99)+"\n", maxOutputBytes/116)
-	for i := range 150 {
+	s.ix.outputLimit = 1 << 20
+	const n = 20
+	big := acmp.Text(strings.Repeat(strings.Repeat("x", 99)+"\n", 1000))
+	for i := range n {
 		id := fmt.Sprint(i)
 		sent(s, id, t0, 0, time.Minute)
-		chunk(s, id, 0, big)
+		task(s, acmp.EventChunk, id, t0, func(ev *acmp.TaskEvent) { ev.Chunk = big })
 		task(s, acmp.EventResult, id, t0, nil)
 	}
 	sum := 0
 	for _, tk := range s.Tasks {
 		sum += tk.Output.Bytes
 	}
-	if sum > maxOutputTotal || sum != s.ix.outputTotal {
-		t.Errorf("%d bytes held, %d accounted, at most %d", sum, s.ix.outputTotal, maxOutputTotal)
+	if sum > s.ix.outputLimit || sum != s.ix.outputTotal {
+		t.Errorf("%d bytes held, %d accounted, at most %d", sum, s.ix.outputTotal, s.ix.outputLimit)
 	}
-	last := s.Tasks["149"].Output
+	last := s.Tasks[fmt.Sprint(n-1)].Output
 	if first := s.Tasks["0"].Output; len(first.Lines) == 0 || len(first.Lines) > keptOfFinished || last.Dropped != 0 {
 		t.Errorf("the oldest keeps %d lines, the newest lost %d", len(first.Lines), last.Dropped)
 	}

@@ -251,7 +251,7 @@ func (s *State) limitTasks() {
 // limitOutput shortens the output of finished tasks while all of it together is
 // too much; what was cut is still on disk.
 func (s *State) limitOutput() {
-	for s.ix.outputTotal > maxOutputTotal && s.ix.trimmed < len(s.ix.endedTasks) {
+	for s.ix.outputTotal > s.ix.outputLimit && s.ix.trimmed < len(s.ix.endedTasks) {
 		t := s.Tasks[s.ix.endedTasks[s.ix.trimmed]]
 		s.ix.trimmed++
 		before := t.Output.Bytes
