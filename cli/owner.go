@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"signalbox/model/acop"
@@ -52,6 +53,7 @@ type ownerBox struct {
 	served   chan error
 	swept    chan struct{}
 	stopOwn  context.CancelFunc
+	closed   func() error
 	log      *slog.Logger
 	listener net.Listener
 }
@@ -75,6 +77,7 @@ func openOwner(ctx context.Context, o ownerOptions) (*ownerBox, error) {
 		o.Data = abs
 	}
 	b := &ownerBox{Data: o.Data, log: o.Log, served: make(chan error, 1), swept: make(chan struct{})}
+	b.closed = sync.OnceValue(b.close)
 	if err := b.open(ctx, o); err != nil {
 		return nil, err
 	}
@@ -173,8 +176,10 @@ func (b *ownerBox) Wait(ctx context.Context) error {
 }
 
 // Close ends streams, finishes what runs within bounded time and gives the
-// folder free.
-func (b *ownerBox) Close() error {
+// folder free. Further calls return the same.
+func (b *ownerBox) Close() error { return b.closed() }
+
+func (b *ownerBox) close() error {
 	removeBox(b.Data)
 	b.owner.Close()
 	finish, cancel := context.WithTimeout(context.Background(), ownerFinish)

@@ -44,14 +44,15 @@ func (c *ownerClock) now() time.Time {
 
 func (c *ownerClock) stamp() core.Time { return core.NewTime(c.now()) }
 
+// drifted tells whether the wall clock was corrected since the anchor.
+func (c *ownerClock) drifted() bool {
+	return c.source.Wall().Sub(c.now()).Abs() >= time.Second
+}
+
 // reanchor follows a corrected wall clock. It may be called only while no lease
-// runs, because it would change what is left of it.
+// runs and none is being granted, because it would change what is left of it.
 func (c *ownerClock) reanchor() {
-	wall := c.source.Wall()
-	if diff := wall.Sub(c.now()); diff.Abs() < time.Second {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.anchor, c.at = wall, c.source.Elapsed()
+	c.anchor, c.at = c.source.Wall(), c.source.Elapsed()
 }

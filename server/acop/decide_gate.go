@@ -1,6 +1,7 @@
 package acop
 
 import (
+	"cmp"
 	"net/http"
 	"path"
 	"strings"
@@ -128,23 +129,30 @@ func matchSegments(glob, p []string) bool {
 	return err == nil && ok && matchSegments(glob[1:], p[1:])
 }
 
-// findIntent finds the request that a claim repeats: the same intent id, or,
-// where none is given, the last one of the same worker.
+// findIntent finds the request that a claim repeats: the one that led to the
+// live claim, else the one that still waits, else the one with the same intent
+// id, else, where no id is given, the last one of the same worker.
 func findIntent(it *core.Item, intentID, worker string) *core.Intent {
-	var found *core.Intent
+	var live, waiting, same, last *core.Intent
 	for i := range it.Intents {
 		in := &it.Intents[i]
 		if in.ClaimIntent.WorkerAgentUID != worker {
 			continue
 		}
+		last = in
 		switch {
+		case it.Lease != nil && in.ClaimID == it.Lease.Claim.ClaimID:
+			live = in
+		case in.State == core.IntentWaiting:
+			waiting = in
 		case in.ClaimIntent.ClaimIntentID == intentID:
-			return in
-		case intentID == "" || in.State == core.IntentWaiting || in.State == core.IntentGranted:
-			found = in
+			same = in
 		}
 	}
-	return found
+	if intentID != "" {
+		last = nil
+	}
+	return cmp.Or(live, waiting, same, last)
 }
 
 // waitForLead keeps the wish for a lead to decide and tells the worker so.

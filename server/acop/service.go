@@ -35,7 +35,8 @@ type service struct {
 	defaults core.Settings
 	log      *slog.Logger
 	flights  flights
-	settling sync.Mutex // one at a time writes down what has ended
+	settling sync.Mutex   // one at a time writes down what has ended
+	steady   sync.RWMutex // held for reading while an act depends on the clock
 	count    *metrics
 }
 
@@ -76,13 +77,11 @@ func (s *service) do(ctx context.Context, c Caller, r *request, key *idemKey) (*
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitPatience)
 	defer cancel()
 	for try := range mostTries {
-		v, refused := decide(s.desk(c, key), r)
-		if refused != nil {
+		v, out, refused, err := s.attempt(ctx, c, r, key)
+		switch {
+		case refused != nil:
 			s.remember(ctx, c, r, refused)
 			return nil, refused
-		}
-		out, err := s.commit(ctx, r, v, key)
-		switch {
 		case errors.Is(err, store.ErrConflict):
 			s.count.conflicts.Add(1)
 			pause(ctx, try)
@@ -99,6 +98,18 @@ func (s *service) do(ctx context.Context, c Caller, r *request, key *idemKey) (*
 		return out, nil
 	}
 	return nil, unavailable("too many others change the same thing; ask again")
+}
+
+// attempt decides once on the present state and commits what was decided.
+func (s *service) attempt(ctx context.Context, c Caller, r *request, key *idemKey) (*verdict, *outcome, *core.Error, error) {
+	s.steady.RLock()
+	defer s.steady.RUnlock()
+	v, refused := decide(s.desk(c, key), r)
+	if refused != nil {
+		return nil, nil, refused, nil
+	}
+	out, err := s.commit(ctx, r, v, key)
+	return v, out, nil, err
 }
 
 func unavailable(msg string) *core.Error {

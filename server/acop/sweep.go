@@ -61,9 +61,20 @@ func (s *service) sweep(ctx context.Context, every time.Duration) {
 			return
 		case <-t.C:
 			s.settle(ctx)
-			if len(s.store.LiveLeases()) == 0 {
-				s.clock.reanchor()
-			}
+			s.followWall()
 		}
+	}
+}
+
+// followWall takes over a corrected wall clock as soon as no lease runs. Acts
+// wait meanwhile, so that none is granted on the old time.
+func (s *service) followWall() {
+	if !s.clock.drifted() {
+		return
+	}
+	s.steady.Lock()
+	defer s.steady.Unlock()
+	if len(s.store.LiveLeases()) == 0 {
+		s.clock.reanchor()
 	}
 }
