@@ -39,7 +39,7 @@ func TestWorker(t *testing.T) {
 		t.Errorf("target %+v", got)
 	}
 	v := view(s, c)
-	for _, want := range []string{"renew late", "48s left", "renewed", "heartbeat  20s ago", "progress   3m ago", "columns measured", "renew in this window"} {
+	for _, want := range []string{"renew late", "48s left", "renewed", "claim beat 20s ago", "progress   3m ago", "columns measured", "renew in this window"} {
 		if !strings.Contains(v, want) {
 			t.Errorf("%q is missing:\n%s", want, v)
 		}

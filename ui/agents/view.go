@@ -309,7 +309,7 @@ func leaseFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
 	if !l.HeartbeatAtUTC.IsZero() {
 		beat = since(c, l.HeartbeatAtUTC) + " ago"
 	}
-	f.Add("heartbeat", beat, st.Text)
+	f.Add("claim beat", beat, st.Text)
 	if h := l.LastHeartbeat; h != nil {
 		f.Add("", pane.Clean(strings.TrimSpace(h.ProgressStatus+" "+h.ProgressSummary), 400), st.Muted)
 	}

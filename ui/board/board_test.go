@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
 
 	"signalbox/model/acop"
 	"signalbox/model/fleet"
@@ -116,4 +117,8 @@ func TestDump(t *testing.T) {
 	}
 	t.Log("\n" + ansi.Strip(New().View(worlds.Ctx(worlds.Many(400, 40, 20), 158, 30))))
 	t.Log("\n" + ansi.Strip(New().View(worlds.Ctx(worlds.Empty(), 78, 20))))
+}
+
+func TestGolden(t *testing.T) {
+	golden.RequireEqual(t, []byte(ansi.Strip(New().View(worlds.Ctx(worlds.One(), 178, 16)))))
 }

@@ -76,7 +76,7 @@ func (s *Screen) heading(c *screen.Ctx, g group) string {
 	}
 	tail := " " + kit.Count(len(g.cards))
 	if g.col == closed && !s.closed {
-		tail += " " + st.G.Folded
+		tail = " " + kit.Count(s.hidden(c.State)) + " " + st.G.Folded
 	}
 	return kit.FitStyled(st.Strong.Render(text.Clip(name, max(0, c.W-8)))+st.Muted.Render(tail), c.W)
 }

@@ -13,7 +13,7 @@ import (
 
 // The board is drawn in columns where each has at least columnMin cells.
 const (
-	columnMin = 22
+	columnMin = 26
 	// cardPitch is the height of a card with the blank line under it.
 	cardPitch = 4
 	// columnHead is the height of a column's heading with its rule.
@@ -100,7 +100,7 @@ func (s *Screen) hidden(st *fleet.State) int {
 		}
 	}
 	if s.text == "" {
-		n = max(n, closedKnown(st))
+		n = max(n, closedKnown(st)) // those that never were seen here, too
 	}
 	return n
 }

@@ -110,7 +110,7 @@ func (s *Screen) clocks(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 		left, style := leftCell(st, t, c.Now)
 		f.Add("deadline", left+" left of "+kit.Span(t.Deadline.Sub(t.SentAt)), style)
 		f.Add("life", lifeWords(t, c.Now), lifeStyle(st, lifeOf(t, c.Now)))
-		f.Add("heartbeat", ago(t.LastBeat, c.Now), st.Text)
+		f.Add("task beat", ago(t.LastBeat, c.Now), st.Text)
 	}
 	f.Add("progress", progressWords(t), st.Text)
 	f.Add("last news", ago(t.LastProgress, c.Now), st.Text)

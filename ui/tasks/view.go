@@ -114,7 +114,7 @@ var cols = []kit.Col{
 	cAge:        {Title: "SIGN", W: 5, Right: true},
 	cProgress:   {Title: "PROGRESS", W: kit.BarCells, Rank: 2},
 	cPercent:    {Title: "", W: 4, Right: true},
-	cLeft:       {Title: "LEFT", W: 5, Right: true},
+	cLeft:       {Title: "DEADLINE", W: 8, Right: true},
 	cCost:       {Title: "COST/CEIL", W: 11, Min: 9, Rank: 3, Right: true},
 	cTry:        {Title: "TRY", W: 3, Rank: 4, Right: true},
 	cDetail:     {Title: "DETAIL", W: 24, Min: 16, Grow: 3, Rank: 6},
