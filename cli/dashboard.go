@@ -30,6 +30,9 @@ type dashboard struct {
 	identity string
 	// carriesOwner tells that the owner ends with this program.
 	carriesOwner bool
+	// passing tells that nothing of this box is meant to stay, so that leaving it
+	// needs no warning.
+	passing bool
 	providers    []acmp.ProviderSpec
 	buyerDir     string
 	log          *slog.Logger
@@ -69,7 +72,7 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	model := ui.New(ctx, ui.Options{
 		Owner: owner, Buyer: buyer, Identity: d.identity, Server: d.server,
 		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii,
-		CarriesOwner: d.carriesOwner, Log: d.log,
+		CarriesOwner: d.carriesOwner && !d.passing, Log: d.log,
 	})
 	program = tea.NewProgram(&guarded{Model: model, crash: guard}, g.programOptions()...)
 

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"signalbox/cli/demo"
+	"signalbox/client/acmp"
+	"signalbox/client/acop"
+)
+
+// demoLeave bounds how long the demo's actors may take to leave.
+const demoLeave = 5 * time.Second
+
+func newDemoCommand(g *globals) *cobra.Command {
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show a lively box with simulated agents",
+		Long: "Open a box in a temporary folder with an owner, two providers and ten simulated\n" +
+			"workers, all over real sockets, and its dashboard. What you do changes what they\n" +
+			"do. Nothing is left behind.",
+		Example: "  signalbox demo\n  signalbox demo --seed 7",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return g.demo(cmd.Context(), seed) },
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "the same number gives the same story")
+	return cmd
+}
+
+// demo is `signalbox demo`.
+func (g *globals) demo(ctx context.Context, seed uint64) (err error) {
+	if err := g.requireTerminal(); err != nil {
+		return err
+	}
+	log, closeLog, err := g.newLogger(nil)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	dir, err := os.MkdirTemp("", "signalbox-demo-")
+	if err != nil {
+		return failf(exitFailed, "the demo needs a temporary folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	owner, err := openOwner(ctx, ownerOptions{Data: filepath.Join(dir, "box"), Log: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, owner.Close()) }()
+	providers, err := openDemoProviders(ctx, filepath.Join(dir, "workshop"), log)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), demoLeave)
+		defer cancel()
+		err = errors.Join(err, providers.Close(ctx))
+	}()
+	return g.playDemo(ctx, seed, filepath.Join(dir, "buyer"), owner, providers, log)
+}
+
+func openDemoProviders(ctx context.Context, dir string, log *slog.Logger) (*demo.Providers, error) {
+	if err := makePrivateDir(dir); err != nil {
+		return nil, failf(exitFailed, "%w", err)
+	}
+	p, err := demo.OpenProviders(ctx, demo.ProviderOptions{Dir: dir, Watchdog: watchdogArgv(), Log: log})
+	if err != nil {
+		return nil, failf(exitFailed, "start the demo's providers: %w", err)
+	}
+	return p, nil
+}
+
+// playDemo runs the simulated world behind a dashboard that the lead sits at.
+func (g *globals) playDemo(ctx context.Context, seed uint64, buyerDir string, owner *ownerBox, providers *demo.Providers, log *slog.Logger) error {
+	specs, err := g.loadProviders(false)
+	if err != nil {
+		return failf(exitUsage, "%w", err)
+	}
+	for _, at := range providers.At {
+		specs = append(specs, acmp.ProviderSpec{Name: at.Name, URL: at.URL})
+	}
+	return g.runDashboard(ctx, dashboard{
+		server: owner.URL, token: acop.Token(owner.LeadToken), identity: localLead,
+		carriesOwner: true, passing: true, providers: specs, buyerDir: buyerDir, log: log,
+		started: func(ctx context.Context, lead *acmp.Buyer) {
+			err := demo.Run(ctx, demo.World{
+				OwnerURL: owner.URL, Token: owner.AddToken, Providers: providers.At,
+				Invoke: lead.Invoke, Seed: seed, Log: log,
+			})
+			if err != nil {
+				log.Error("the simulated world ended", "error", err)
+			}
+		},
+	})
+}
