@@ -95,7 +95,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.notification(w, r, principal, env)
 		return
 	}
-	f.request(w, r, principal, env, body)
+	f.request(w, r, principal, env)
 }
 
 func (f *front) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
@@ -136,17 +136,18 @@ func (f *front) notification(w http.ResponseWriter, r *http.Request, principal s
 }
 
 // request hands one request to the SDK.
-func (f *front) request(w http.ResponseWriter, r *http.Request, principal string, env *envelope, body []byte) {
+func (f *front) request(w http.ResponseWriter, r *http.Request, principal string, env *envelope) {
 	if bad := env.checkVersion(r.Header.Get(headerVersion)); bad != nil {
 		writeHTTPError(w, http.StatusBadRequest, env.ID, bad)
 		return
 	}
 	g := newGuarded(r.Context(), w)
 	defer g.close()
+	id := string(env.ID)
 	if lossyID(env.ID) {
-		g.id = env.ID
-		body = env.withID(idForSDK, env.Params)
+		g.id, id = env.ID, idForSDK
 	}
+	body := env.withID(id, env.Params) // what we have read is what the SDK reads
 	c := &call{principal: principal, sink: g, gone: r.Context().Done()}
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
 	r.Body = io.NopCloser(bytes.NewReader(body))

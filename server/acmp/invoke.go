@@ -33,7 +33,7 @@ func (p *Provider) invoke(ctx context.Context, params *invokeParams, c call) (*i
 	if bad != nil {
 		return nil, toWire(bad)
 	}
-	t, bad := p.admit(ctx, ip, c.principal)
+	t, bad := p.admit(ip, c.principal)
 	if c.onAdmit != nil {
 		c.onAdmit(ip.TaskID)
 	}
@@ -54,11 +54,11 @@ func (p *Provider) invoke(ctx context.Context, params *invokeParams, c call) (*i
 
 // admit finds the task of an invoke, or makes it and lets it run. The checks have
 // the order of D-09; a refusal is an outcome like any other (D-10).
-func (p *Provider) admit(ctx context.Context, ip acmp.InvokeParams, principal string) (*Task, *acmp.Error) {
+func (p *Provider) admit(ip acmp.InvokeParams, principal string) (*Task, *acmp.Error) {
 	if e := p.table.find(ip.TaskID); e != nil {
 		return p.seen(e, ip, principal)
 	}
-	t := p.newTask(ctx, ip, principal)
+	t := p.newTask(ip, principal)
 	a := p.table.add(t)
 	switch {
 	case a.closed:
@@ -103,7 +103,7 @@ func sameWork(a, b acmp.InvokeParams) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-func (p *Provider) newTask(ctx context.Context, ip acmp.InvokeParams, principal string) *Task {
+func (p *Provider) newTask(ip acmp.InvokeParams, principal string) *Task {
 	timeout := time.Duration(ip.TimeoutMS) * time.Millisecond
 	t := &Task{
 		id: ip.TaskID, principal: principal, params: ip, limits: &p.opts.Limits,
@@ -112,7 +112,9 @@ func (p *Provider) newTask(ctx context.Context, ip acmp.InvokeParams, principal 
 		input: newInput(), returned: make(chan struct{}), onDone: p.table.ended,
 		waiters: map[*waiter]struct{}{}, room: make(chan struct{}),
 	}
-	t.ctx, t.stop = newContext(ctx)
+	// Its context is no child of the request's: it outlives the request (D-01), and
+	// an outcome that is kept must not keep the request.
+	t.ctx, t.stop = context.WithCancelCause(p.life)
 	t.input.begin(ip.Input, ip.InputStream)
 	return t
 }

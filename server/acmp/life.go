@@ -1,7 +1,6 @@
 package acmp
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"runtime/debug"
@@ -236,11 +235,6 @@ func (t *Task) allChunks() (chunks []acmp.Payload, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.chunks, t.base == 0
-}
-
-// newContext gives the task its own context, free of any request's (D-01).
-func newContext(parent context.Context) (context.Context, context.CancelCauseFunc) {
-	return context.WithCancelCause(context.WithoutCancel(parent))
 }
 
 // hasFailed reports whether the task ended without success.

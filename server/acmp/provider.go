@@ -31,8 +31,8 @@ type Provider struct {
 	handler  http.Handler
 	runner   *runner
 
-	stopping  context.Context // ends when Close begins
-	stop      context.CancelFunc
+	life      context.Context // parent of the tasks'
+	end       context.CancelFunc
 	closeOnce sync.Once
 }
 
@@ -53,7 +53,7 @@ func New(opts Options) (*Provider, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	p.stopping, p.stop = context.WithCancel(context.Background())
+	p.life, p.end = context.WithCancel(context.Background()) // ends with Close
 	p.runner = newRunner(opts.Watchdog, p.log)
 	for _, c := range opts.Capabilities {
 		p.caps[c.Info.Name] = p.prepare(c)
@@ -152,14 +152,14 @@ func (p *Provider) close(ctx context.Context) error {
 			t.finish(cancelledError(t.id, errClosing.Error()), errClosing)
 		}
 	}
-	p.stop()
+	defer p.end()
 	defer p.runner.close()
-	end := time.NewTimer(p.opts.Limits.HandlerStopTime)
-	defer end.Stop()
+	last := time.NewTimer(p.opts.Limits.HandlerStopTime)
+	defer last.Stop()
 	for _, t := range tasks {
 		select {
 		case <-t.returned:
-		case <-end.C:
+		case <-last.C:
 			return fmt.Errorf("task %s: its handler is still running", t.id)
 		}
 	}

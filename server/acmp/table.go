@@ -113,10 +113,16 @@ func (tb *table) add(t *Task) admitted {
 	return a
 }
 
+// taskOverhead is what one held outcome costs besides its data, in bytes.
+const taskOverhead = 2 << 10
+
 // ended moves a task to the outcomes held, and lets go of old ones (D-12).
 func (tb *table) ended(t *Task) {
 	t.mu.Lock()
-	size, at := t.bytes, t.endedAt
+	size, at := t.bytes+taskOverhead, t.endedAt
+	if t.params.Input != nil {
+		size += len(t.params.Input.Data)
+	}
 	t.mu.Unlock()
 	tb.mu.Lock()
 	defer tb.mu.Unlock()

@@ -20,7 +20,7 @@ func TestOutcomesAreBounded(t *testing.T) {
 		return Output{Payload: &p}, nil
 	}
 	o := only(h)()
-	o.Limits = Limits{TotalBytes: 5000, Tombstones: 10}
+	o.Limits = Limits{TotalBytes: 16000, Tombstones: 10}
 	p := newProvider(t, o)
 	c := overHTTP(t, p)
 	var ids []string
@@ -43,7 +43,7 @@ func TestOutcomesAreBounded(t *testing.T) {
 	}
 	p.table.mu.Lock()
 	defer p.table.mu.Unlock()
-	if p.table.bytes > 5000 || p.table.gone.Len() > 10 || p.table.running != 0 {
+	if p.table.bytes > 16000 || p.table.gone.Len() > 10 || p.table.running != 0 {
 		t.Errorf("%d bytes, %d tombstones, %d running", p.table.bytes, p.table.gone.Len(), p.table.running)
 	}
 }
@@ -99,7 +99,7 @@ func TestSlowReaderStallsTheHandler(t *testing.T) {
 	p := newProvider(t, o)
 	pause := make(chan struct{})
 	s := &pausedSink{pause: pause}
-	task, bad := p.admit(t.Context(), acmp.InvokeParams{TaskID: taskID(), Capability: "work", Stream: true, TimeoutMS: 60000,
+	task, bad := p.admit(acmp.InvokeParams{TaskID: taskID(), Capability: "work", Stream: true, TimeoutMS: 60000,
 		Input: &acmp.Payload{Type: "text", Data: []byte(`""`)}}, "me")
 	if bad != nil {
 		t.Fatal(bad)
