@@ -106,7 +106,7 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 	defer brk.stop()
 	out := newInvokeOutput(g, brk)
 	b, err := buyer.New(buyer.Options{
-		Providers: specs, StateDir: g.invokeDir(), Events: out.event, NoReattach: true,
+		Providers: specs, StateDir: g.invokeDir(), Events: out.event, NoReattach: true, Watchdog: watchdogArgv(),
 	})
 	if err != nil {
 		return failf(exitUsage, "%w", err)

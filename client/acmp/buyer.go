@@ -45,6 +45,11 @@ type Options struct {
 	KeepSilent bool
 	// NoReattach leaves the unfinished tasks of earlier runs alone.
 	NoReattach bool
+	// Watchdog is the argv of a program that reads "+PID" and "-PID" lines from its
+	// stdin and kills the process groups that are left when it ends. It keeps
+	// providers on stdio from outliving this program when it is killed. Empty means
+	// none.
+	Watchdog []string
 
 	// dial replaces the network, for tests.
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -55,6 +60,7 @@ type env struct {
 	Options
 	ctx  context.Context // ends with Close
 	kill chan struct{}   // closed when Close may wait no longer
+	dog  *watchdog
 }
 
 // Buyer invokes capabilities of the configured providers. See the package
@@ -75,6 +81,9 @@ type Buyer struct {
 	order  []string // of ended, oldest first
 }
 
+// maxTimeoutMS is a year; what is far beyond would overflow.
+const maxTimeoutMS = 366 * 24 * 3600 * 1000
+
 // maxEnded bounds how many ended tasks are remembered by id.
 const maxEnded = 4096
 
@@ -84,7 +93,7 @@ func New(o Options) (*Buyer, error) {
 	setDefaults(&o)
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &Buyer{
-		env:    &env{Options: o, ctx: ctx, kill: make(chan struct{})},
+		env:    &env{Options: o, ctx: ctx, kill: make(chan struct{}), dog: newWatchdog(o.Watchdog, o.Log)},
 		cancel: cancel,
 		links:  map[string]*link{},
 		tasks:  map[string]*task{},
@@ -208,6 +217,9 @@ func checkInvocation(p *acmp.InvokeParams, set *acmp.Settings) error {
 			e.Message = d
 		}
 		return &Refusal{Err: e}
+	}
+	if p.TimeoutMS > maxTimeoutMS {
+		return refuse(acmp.CodeInvalidParams, "the timeout is longer than a year")
 	}
 	if e := set.Refuse(p); e != nil {
 		return &Refusal{Err: e}
@@ -336,6 +348,7 @@ func (b *Buyer) Close(ctx context.Context) error {
 		}
 		b.runners.Wait()
 		wg.Wait()
+		b.env.dog.close()
 	}()
 	select {
 	case <-done:

@@ -67,7 +67,7 @@ func TestWireForm(t *testing.T) {
 			t.Errorf("invoke holds %s: %s", not, req.Body)
 		}
 	}
-	for _, r := range p.requests {
+	for _, r := range p.all() {
 		if r.Header.Get("Authorization") != "Bearer SECRET123" {
 			t.Errorf("%s came without the token", r.Method)
 		}
@@ -105,7 +105,7 @@ func TestRefusedLocally(t *testing.T) {
 			if !e.Local || e.Code != c.code || r.Unreachable != c.unreachable {
 				t.Errorf("refusal %+v %+v", r, e)
 			}
-			for _, q := range p.requests {
+			for _, q := range p.all() {
 				if strings.HasPrefix(q.Method, "acmp/") {
 					t.Errorf("%s went out", q.Method)
 				}

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,7 +51,33 @@ func openDisk(dir string, log *slog.Logger) (*disk, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "tasks"), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder for transcripts: %w", err)
 	}
-	return &disk{dir: dir, log: log}, nil
+	d := &disk{dir: dir, log: log}
+	d.prune()
+	return d, nil
+}
+
+// maxTranscripts bounds how many outputs of ended tasks are kept.
+const maxTranscripts = 1000
+
+// prune removes the oldest transcripts above the bound, but none of an
+// unfinished task.
+func (d *disk) prune() {
+	names, _ := filepath.Glob(filepath.Join(d.dir, "tasks", "*.out"))
+	if len(names) <= maxTranscripts {
+		return
+	}
+	age := map[string]time.Time{}
+	for _, name := range names {
+		if fi, err := os.Stat(name); err == nil {
+			age[name] = fi.ModTime()
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return age[a].Compare(age[b]) })
+	for _, name := range names[:len(names)-maxTranscripts] {
+		if _, err := os.Stat(strings.TrimSuffix(name, ".out") + ".task"); errors.Is(err, os.ErrNotExist) {
+			_ = os.Remove(name)
+		}
+	}
 }
 
 func (d *disk) path(taskID, ext string) string {

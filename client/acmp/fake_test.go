@@ -129,6 +129,13 @@ func (p *fakeProvider) seen(method string) []wireRequest {
 	return out
 }
 
+// all gives every request so far.
+func (p *fakeProvider) all() []wireRequest {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.requests)
+}
+
 func (p *fakeProvider) setStatus(code int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

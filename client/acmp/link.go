@@ -19,7 +19,7 @@ type link struct {
 	o    *env
 	http *http.Client // nil on stdio
 
-	dial sync.Mutex // one connect at a time
+	dial chan struct{} // holds the one token of who connects
 
 	mu   sync.Mutex
 	sess *session
@@ -29,7 +29,7 @@ type link struct {
 }
 
 func newLink(s ProviderSpec, o *env) *link {
-	l := &link{spec: s, o: o, seen: acmp.Provider{Name: s.Name, Endpoint: s.Endpoint()}}
+	l := &link{spec: s, o: o, dial: make(chan struct{}, 1), seen: acmp.Provider{Name: s.Name, Endpoint: s.Endpoint()}}
 	if len(s.Command) == 0 {
 		l.http = newHTTPClient(s.Token, o)
 	}
@@ -103,8 +103,12 @@ func (l *link) retire(s *session) {
 // connect asks the provider what it is. Without fresh an existing session is
 // enough; with fresh an HTTP provider is asked anew, its session kept.
 func (l *link) connect(ctx context.Context, fresh bool) error {
-	l.dial.Lock()
-	defer l.dial.Unlock()
+	select {
+	case l.dial <- struct{}{}:
+		defer func() { <-l.dial }()
+	case <-ctx.Done():
+		return &transportError{ctx.Err()}
+	}
 	l.mu.Lock()
 	old, shut := l.sess, l.shut
 	l.mu.Unlock()
@@ -122,10 +126,13 @@ func (l *link) connect(ctx context.Context, fresh bool) error {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	dialCtx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
-	s, err := openSession(ctx, l.spec, l.http, l.o)
-	if err != nil {
+	s, err := openSession(dialCtx, l.spec, l.http, l.o)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return &transportError{ctx.Err()} // the caller gave up; that says nothing
+	case err != nil:
 		return l.failed(err)
 	}
 	l.mu.Lock()
@@ -157,9 +164,6 @@ func (l *link) connect(ctx context.Context, fresh bool) error {
 
 // failed reports err and gives it as what a task needs to know.
 func (l *link) failed(err error) error {
-	if l.o.ctx.Err() != nil {
-		return err
-	}
 	msg := plainError(err)
 	l.report(false, msg, nil, "")
 	var se *statusError
@@ -190,6 +194,9 @@ func (l *link) report(reachable bool, problem string, s *acmp.Settings, id strin
 	}
 }
 
+// steadyLife is how long a child must live for its death to be no pattern.
+const steadyLife = 10 * time.Second
+
 // watch keeps reachability known until ctx ends.
 func (l *link) watch(ctx context.Context) {
 	l.mu.Lock()
@@ -203,9 +210,10 @@ func (l *link) watch(ctx context.Context) {
 		next := l.o.ProbeEvery
 		if err := l.connect(ctx, true); err != nil {
 			next = wait.next()
-		} else {
+		} else if l.http != nil {
 			wait.reset()
 		}
+		since := time.Now()
 		l.mu.Lock()
 		var dead <-chan struct{}
 		sess := l.sess
@@ -220,6 +228,9 @@ func (l *link) watch(ctx context.Context) {
 			return
 		case <-dead:
 			t.Stop()
+			if time.Since(since) > steadyLife {
+				wait.reset()
+			}
 			l.report(false, sess.conn.proc.why(), nil, "")
 			if !sleep(ctx, wait.next()) {
 				return

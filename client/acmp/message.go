@@ -121,7 +121,23 @@ func (f *filter) beat(params []byte) {
 		p := min(max(*h.Progress, 0), 1)
 		h.Progress = &p
 	}
+	h.Detail = clip(h.Detail)
 	s.heartbeat(h)
+}
+
+// maxDetail bounds a status text of a provider, in bytes.
+const maxDetail = 4 << 10
+
+// clip cuts s to maxDetail at a character.
+func clip(s string) string {
+	if len(s) <= maxDetail {
+		return s
+	}
+	n := maxDetail
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
 
 // validUTF8 gives b with each invalid byte replaced by U+FFFD (B24).

@@ -66,8 +66,8 @@ func (d streamed) checkProof(res *acmp.Result, requested string) string {
 
 // receivedError keeps what the provider answered, unknown codes too.
 func receivedError(e *jsonrpc.Error) *acmp.Error {
-	out := &acmp.Error{Code: int(e.Code), Message: e.Message}
-	if len(e.Data) > 0 {
+	out := &acmp.Error{Code: int(e.Code), Message: clip(e.Message)}
+	if len(e.Data) > 0 && len(e.Data) <= maxErrorBody {
 		var data map[string]any
 		if json.Unmarshal(e.Data, &data) == nil {
 			out.Data = data

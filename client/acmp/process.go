@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -31,7 +30,7 @@ var tokenVars = []string{"ACMP_BEARER_TOKEN=", "SIGNALBOX_", "ACOP_BACKEND_"}
 // process is a provider on stdio: the child, its pipes, and the end of both.
 type process struct {
 	cmd    *exec.Cmd
-	log    *slog.Logger
+	dog    *watchdog
 	stdout *os.File
 
 	mu      sync.Mutex
@@ -46,7 +45,7 @@ type process struct {
 	once sync.Once
 }
 
-func startProcess(s ProviderSpec, log *slog.Logger) (*process, error) {
+func startProcess(s ProviderSpec, o *env) (*process, error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -72,9 +71,10 @@ func startProcess(s ProviderSpec, log *slog.Logger) (*process, error) {
 		return nil, fmt.Errorf("start %s: %w", s.Command[0], err)
 	}
 	p := &process{
-		cmd: cmd, log: log, stdout: outR, stdin: inW,
+		cmd: cmd, dog: o.dog, stdout: outR, stdin: inW,
 		wake: make(chan struct{}, 1), gone: make(chan struct{}),
 	}
+	p.dog.watch(cmd.Process.Pid)
 	drained := make(chan struct{})
 	go func() { defer close(drained); p.drain(errR) }()
 	go p.feed()
@@ -116,6 +116,7 @@ func hasAnyPrefix(s string, prefixes []string) bool {
 func (p *process) reap(errR *os.File, drained <-chan struct{}) {
 	err := p.cmd.Wait()
 	killGroup(p.cmd)
+	p.dog.forget(p.cmd.Process.Pid)
 	deadline := time.Now().Add(time.Second)
 	_ = p.stdout.SetReadDeadline(deadline)
 	_ = errR.SetReadDeadline(deadline)

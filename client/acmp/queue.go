@@ -35,12 +35,14 @@ func token(c chan struct{}) {
 	}
 }
 
+func size(ev *acmp.TaskEvent) int { return len(ev.Chunk.Data) + len(ev.Detail) }
+
 // put adds ev at once, whatever the bounds.
 func (q *queue) put(ev acmp.TaskEvent) {
 	q.mu.Lock()
 	if !q.closed {
 		q.events = append(q.events, ev)
-		q.bytes += len(ev.Chunk.Data)
+		q.bytes += size(&ev)
 	}
 	q.mu.Unlock()
 	token(q.ready)
@@ -49,10 +51,10 @@ func (q *queue) put(ev acmp.TaskEvent) {
 // offer adds ev if there is room.
 func (q *queue) offer(ev acmp.TaskEvent) bool {
 	q.mu.Lock()
-	full := len(q.events) >= maxQueuedEvents || (len(q.events) > 0 && q.bytes+len(ev.Chunk.Data) > maxQueuedBytes)
+	full := len(q.events) >= maxQueuedEvents || (len(q.events) > 0 && q.bytes+size(&ev) > maxQueuedBytes)
 	if !full && !q.closed {
 		q.events = append(q.events, ev)
-		q.bytes += len(ev.Chunk.Data)
+		q.bytes += size(&ev)
 	}
 	q.mu.Unlock()
 	if !full {

@@ -41,6 +41,7 @@ type runner struct {
 	shared     *stdioConn // the pipe of the last attempt
 
 	cancelled bool
+	reason    string // of the cancel
 	deadline  *time.Timer
 	retry     *time.Timer
 	quiet     *time.Timer
@@ -214,7 +215,7 @@ func (r *runner) send(s *session) {
 	}()
 	closeOnce(r.t.sent)
 	if r.cancelled {
-		r.notifyCancel("")
+		r.notifyCancel(r.reason)
 	}
 	r.watchSilence()
 }
@@ -276,7 +277,7 @@ func (r *runner) onDeadline() bool {
 
 func (r *runner) onCancel(reason string) bool {
 	if !r.cancelled {
-		r.cancelled = true
+		r.cancelled, r.reason = true, reason
 		r.t.file.cancelled(reason)
 		r.t.tell(acmp.TaskEvent{Kind: acmp.EventCancelRequested, Detail: reason})
 		r.ack.Reset(r.t.b.env.CancelWait)

@@ -71,7 +71,7 @@ func openSession(ctx context.Context, s ProviderSpec, hc *http.Client, o *env) (
 			DisableStandaloneSSE: true, MaxEventSize: -1, // bounded by our filter
 		}
 	} else {
-		proc, err := startProcess(s, o.Log)
+		proc, err := startProcess(s, o)
 		if err != nil {
 			return nil, err
 		}
