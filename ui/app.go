@@ -44,6 +44,9 @@ type Options struct {
 	Save func(name string, content []byte) (path string, err error)
 	// Editor is the command of $EDITOR, split; empty turns editing outside off.
 	Editor []string
+	// HoldInput, when not nil, leaves the terminal's input to another program until
+	// resume is called.
+	HoldInput func() (resume func())
 	// Log takes what was shown as an error; nil discards it.
 	Log *slog.Logger
 }
@@ -68,7 +71,6 @@ type Model struct {
 	marks   screen.Marks
 	snoozed map[string]time.Time
 	dialogs []*open
-	cancel  context.CancelFunc
 	ctx     context.Context
 }
 
@@ -84,7 +86,8 @@ type ending struct {
 	interrupted bool
 }
 
-// New makes a dashboard. Its commands run until ctx ends or the program quits.
+// New makes a dashboard. Its commands run until ctx ends; whoever runs the program
+// ends it when the program has ended.
 func New(ctx context.Context, o Options) *Model {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -92,9 +95,8 @@ func New(ctx context.Context, o Options) *Model {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	ctx, cancel := context.WithCancel(ctx)
 	m := &Model{
-		opts: o, ctx: ctx, cancel: cancel,
+		opts: o, ctx: ctx,
 		state:   fleet.New(),
 		look:    newLook(o),
 		acts:    newActs(rand.Text()),

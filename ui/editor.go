@@ -18,6 +18,7 @@ type outside struct {
 	ctx     context.Context
 	command []string
 	text    string
+	hold    func() (resume func())
 	std     [3]any
 }
 
@@ -40,6 +41,9 @@ func (e *outside) Run() error {
 	if err != nil {
 		return err
 	}
+	if e.hold != nil {
+		defer e.hold()()
+	}
 	cmd := exec.CommandContext(e.ctx, e.command[0], append(e.command[1:len(e.command):len(e.command)], name)...)
 	cmd.Stdin, _ = e.std[0].(io.Reader)
 	cmd.Stdout, _ = e.std[1].(io.Writer)
@@ -54,7 +58,7 @@ func (e *outside) Run() error {
 
 // editOutside opens $EDITOR on the text of a field.
 func (m *Model) editOutside(o *open, field, content string) tea.Cmd {
-	run := &outside{ctx: m.ctx, command: m.opts.Editor, text: content}
+	run := &outside{ctx: m.ctx, command: m.opts.Editor, text: content, hold: m.opts.HoldInput}
 	return tea.Exec(run, func(err error) tea.Msg { return edited{o, field, run.text, err} })
 }
 

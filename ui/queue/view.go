@@ -77,7 +77,8 @@ func (s *Screen) askLines(c *screen.Ctx, r rect, asks []fleet.Ask) []string {
 // columns are the widths of an ask's row.
 func columns(w int) []int {
 	return kit.Widths([]kit.Col{
-		{W: 1}, {W: 1}, {W: 11}, {W: 22, Min: 14, Grow: 3}, {W: 12, Min: 10, Grow: 1, Rank: 2}, {W: 9, Rank: 3}, {W: 4, Right: true},
+		{W: 1}, {W: 1}, {W: 11}, {W: 22, Min: 14, Grow: 3}, {W: 24, Min: 16, Grow: 4, Rank: 4},
+		{W: 12, Min: 10, Grow: 1, Rank: 2}, {W: 9, Rank: 3}, {W: 4, Right: true},
 	}, w)
 }
 
@@ -93,7 +94,11 @@ func (s *Screen) askRow(c *screen.Ctx, a *fleet.Ask, selected bool, ws []int, w 
 		lead = st.G.Mark
 	}
 	glyph, style := askMark(st, a)
-	detail, dstyle := pane.Clean(detailOf(a), ws[4]), st.Muted
+	detail, dstyle := pane.Clean(detailOf(a), ws[5]), st.Muted
+	title := ""
+	if it := itemOf(c, a); it != nil && ws[4] > 0 {
+		title = pane.Clean(it.WorkItem.Title, ws[4])
+	}
 	if p := c.PendingWord(t); p != "" {
 		detail, dstyle = p, st.Accent
 	}
@@ -106,9 +111,10 @@ func (s *Screen) askRow(c *screen.Ctx, a *fleet.Ask, selected bool, ws []int, w 
 		kit.Cell{Text: glyph, Style: style, W: ws[1]},
 		kit.Cell{Text: string(a.Kind), Style: style, W: ws[2]},
 		kit.Cell{Text: what(c, a, ws[3]), Style: st.Text, W: ws[3]},
-		kit.Cell{Text: detail, Style: dstyle, W: ws[4]},
-		kit.Cell{Text: blocks, Style: st.Text, W: ws[5]},
-		kit.Cell{Text: kit.Ago(a.Since, c.Now), Style: st.Muted, W: ws[6], Right: true},
+		kit.Cell{Text: title, Style: st.Muted, W: ws[4]},
+		kit.Cell{Text: detail, Style: dstyle, W: ws[5]},
+		kit.Cell{Text: blocks, Style: st.Text, W: ws[6]},
+		kit.Cell{Text: kit.Ago(a.Since, c.Now), Style: st.Muted, W: ws[7], Right: true},
 	)
 }
 

@@ -1,0 +1,170 @@
+package input
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// typist is a source whose bytes come with pauses.
+type typist struct {
+	mu   sync.Mutex
+	wake *sync.Cond
+	buf  []byte
+	end  bool
+}
+
+func newTypist() *typist {
+	s := &typist{}
+	s.wake = sync.NewCond(&s.mu)
+	return s
+}
+
+func (s *typist) typ(b string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf = append(s.buf, b...)
+	s.wake.Broadcast()
+}
+
+func (s *typist) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.buf) == 0 && !s.end {
+		s.wake.Wait()
+	}
+	if len(s.buf) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.buf)
+	s.buf = s.buf[n:]
+	return n, nil
+}
+
+func (s *typist) Cancel() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end = true
+	s.wake.Broadcast()
+	return true
+}
+
+// B13, B14, B23: pieces come with pauses; what is read shows in "|" where one
+// Read ended.
+func TestPieces(t *testing.T) {
+	cases := []struct {
+		name   string
+		pieces []string
+		pause  time.Duration
+		want   string
+	}{
+		{"burst", []string{"abcd"}, 0, "abcd"},
+		{"wheel after escape", []string{"\x1b", "[<65;12;7M", "j"}, 120 * time.Millisecond, "\x1b[<65;12;7M|j"},
+		{"wheel torn", []string{"\x1b[<", "65;12;7M", "j"}, 120 * time.Millisecond, "\x1b[<65;12;7M|j"},
+		{"wheel too late", []string{"\x1b", "[<65;12;7M", "j"}, 300 * time.Millisecond, "\x1b|j"},
+		{"wheel torn too late", []string{"\x1b[<", "65;12;7M", "j"}, 300 * time.Millisecond, "j"},
+		{"colour torn", []string{"\x1b]11;rgb:0a0b/0c", "0d/0e0f\x1b\\", "j"}, 120 * time.Millisecond, "\x1b]11;rgb:0a0b/0c0d/0e0f\x1b\\|j"},
+		{"colour torn too late", []string{"\x1b]11;rgb:0a0b/0c", "0d/0e0f\x1b\\", "j"}, 300 * time.Millisecond, "j"},
+		{"attributes", []string{"\x1b[?62;22c"}, 0, "\x1b[?62;22c"},
+		{"character torn", []string{"\xe4\xbd", "\xa0"}, 120 * time.Millisecond, "你"},
+		{"character never whole", []string{"\xe4\xbd", "x"}, 300 * time.Millisecond, "\xe4\xbd|x"},
+		{"escape alone", []string{"\x1b", "j"}, 300 * time.Millisecond, "\x1b|j"},
+		{"escape then bracket", []string{"\x1b", "["}, 2 * time.Second, "\x1b|["},
+		{"alt", []string{"\x1bx"}, 0, "\x1bx"},
+		{"paste", []string{"\x1b[200~a\x1b[2", "01~b"}, 50 * time.Millisecond, "\x1b[200~a|\x1b[201~b"},
+		{"arrows", []string{"\x1b[A\x1bOB"}, 0, "\x1b[A\x1bOB"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := newTypist()
+				r := New(nil)
+				r.open = func() (source, error) { return src, nil }
+				var got []string
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					buf := make([]byte, 256)
+					for {
+						n, err := r.Read(buf)
+						if n > 0 {
+							got = append(got, string(buf[:n]))
+						}
+						if err != nil {
+							return
+						}
+					}
+				}()
+				for _, p := range c.pieces {
+					src.typ(p)
+					time.Sleep(c.pause)
+					synctest.Wait()
+				}
+				time.Sleep(2 * time.Second)
+				_ = r.Close()
+				<-done
+				if g := strings.Join(got, "|"); g != c.want {
+					t.Errorf("got %q, want %q", g, c.want)
+				}
+			})
+		})
+	}
+}
+
+// The newest reader gets the data; a paused one leaves the terminal alone.
+func TestTurnsAndPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := newTypist()
+		r := New(nil)
+		r.open = func() (source, error) { return first, nil }
+		old := make(chan int)
+		go func() {
+			n, _ := r.Read(make([]byte, 8))
+			old <- n
+		}()
+		synctest.Wait()
+		fresh := make(chan string)
+		go func() {
+			buf := make([]byte, 8)
+			n, _ := r.Read(buf)
+			fresh <- string(buf[:n])
+		}()
+		if n := <-old; n != 0 {
+			t.Errorf("the older reader got %d bytes", n)
+		}
+		first.typ("a")
+		if s := <-fresh; s != "a" {
+			t.Errorf("the newer reader got %q", s)
+		}
+		resume := r.Pause()
+		if !first.end {
+			t.Error("the terminal is still read")
+		}
+		second := newTypist()
+		r.open = func() (source, error) { return second, nil }
+		resume()
+		second.typ("b")
+		buf := make([]byte, 8)
+		if n, err := r.Read(buf); err != nil || string(buf[:n]) != "b" {
+			t.Errorf("after the pause: %q, %v", buf[:n], err)
+		}
+		_ = r.Close()
+	})
+}
+
+// Whatever is cut anywhere, what is whole is passed on unchanged and in order.
+func FuzzWhole(f *testing.F) {
+	f.Add([]byte("a\x1b[<65;1;2Mb\x1b]11;x\x07\xe4\xbd\xa0\x1bOP"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		n := whole(b)
+		if n < 0 || n > len(b) {
+			t.Fatalf("whole gave %d of %d", n, len(b))
+		}
+		if m := whole(b[:n]); m != n {
+			t.Fatalf("the whole part %q is not whole: %d of %d", b[:n], m, n)
+		}
+	})
+}
