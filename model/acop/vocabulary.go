@@ -1,7 +1,6 @@
 package acop
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -74,7 +73,7 @@ func (c Code) Own() bool { return strings.HasPrefix(string(c), "signalbox.") }
 // RetryClassOf treats a code that is not known by its HTTP status (C-084): 408,
 // 429 and everything from 500 up may be tried again, other answers not.
 func RetryClassOf(status int) RetryClass {
-	if status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500 {
+	if status == 408 || status == 429 || status >= 500 {
 		return RetryBackoff
 	}
 	return RetryNever
@@ -89,7 +88,7 @@ func (e *Error) HTTPStatus() int {
 	if s := Info(e.Code).Status; s != 0 {
 		return s
 	}
-	return http.StatusInternalServerError
+	return 500
 }
 
 // RetryClass says when the same request may be sent again.
