@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -137,7 +139,22 @@ func (b *box) open() {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.store, b.owner, b.stop = st, srv, cancel
 	go srv.Run(ctx)
-	b.http = httptest.NewServer(srv.Handler())
+	b.http = httptest.NewUnstartedServer(srv.Handler())
+	if b.buffer > 0 {
+		b.http.Listener = narrow{b.http.Listener}
+	}
+	b.http.Start()
+}
+
+// narrow keeps the kernel from taking much for a reader that does not read.
+type narrow struct{ net.Listener }
+
+func (l narrow) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if tcp, isTCP := c.(*net.TCPConn); isTCP {
+		err = errors.Join(err, tcp.SetWriteBuffer(4096))
+	}
+	return c, err
 }
 
 func (b *box) close() {

@@ -13,18 +13,21 @@ import (
 // delayed, and the slow one is told where to resume (B79).
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
-	b := newBoxWith(t, nil, 8)
+	b := newBoxWith(t, nil, 4)
 	conn, err := net.Dial("tcp", b.http.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
 	fmt.Fprintf(conn, "GET %sevents HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", DefaultBasePath, b.tokens["reader-01"])
 	eventually(t, "the slow reader is connected", func() bool { return b.owner.count.streams.Load() == 1 })
 
 	fast := b.listen("")
-	big := strings.Repeat("x", 500_000)
-	const n = 60 // more than any socket buffer takes
+	big := strings.Repeat("x", 50_000)
+	const n = 40 // more than the sockets take
 	for i := range n {
 		started := time.Now()
 		b.put(fmt.Sprint("w", i), m{"summary": big}, nil)
