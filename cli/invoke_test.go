@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -269,10 +270,7 @@ func TestInvokeInterrupted(t *testing.T) {
 			Stdin: strings.NewReader(""), Stdout: out, Stderr: errOut, Env: func(k string) string { return env[k] },
 		})
 	}()
-	deadline := time.Now().Add(10 * time.Second)
-	for out.String() != "started\n" && time.Now().Before(deadline) {
-		<-time.After(5 * time.Millisecond)
-	}
+	within10s(t, "the output", func() bool { return out.String() == "started\n" })
 	cancel()
 	if code := <-done; code != exitInterrupted {
 		t.Errorf("code %d", code)
@@ -281,6 +279,43 @@ func TestInvokeInterrupted(t *testing.T) {
 		if !strings.Contains(errOut.String(), want) {
 			t.Errorf("stderr lacks %q: %s", want, errOut.String())
 		}
+	}
+}
+
+// B39: kill -9 of the program ends a provider on stdio and its children.
+func TestInvokeKilledLeavesNobody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command(binary(t), "invoke", "x", "--provider", fmt.Sprintf("p=stdio:sh -c 'sleep 1000 & echo $! > %s; wait'", pidFile))
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := 0
+	within10s(t, "the child to start", func() bool {
+		raw, err := os.ReadFile(pidFile)
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(raw)))
+		return err == nil && pid > 0
+	})
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	within10s(t, "the grandchild to be gone", func() bool {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return syscall.Kill(pid, 0) != nil || strings.Contains(string(stat), ") Z ")
+	})
+}
+
+// within10s polls until ok.
+func within10s(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+		<-time.After(5 * time.Millisecond)
 	}
 }
 

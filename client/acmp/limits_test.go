@@ -230,6 +230,32 @@ func TestReattach(t *testing.T) {
 	}
 }
 
+// Old transcripts go, those of unfinished tasks stay.
+func TestTranscriptsArePruned(t *testing.T) {
+	dir := t.TempDir()
+	d, err := openDisk(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	for i := range maxTranscripts + 3 {
+		path := d.path(fmt.Sprint(i), ".out")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if i < 3 {
+			_ = os.Chtimes(path, old, old.Add(time.Duration(i)*time.Second))
+		}
+	}
+	_ = os.WriteFile(d.path("1", ".task"), nil, 0o600)
+	d.prune()
+	for i, want := range []bool{false, true, false, true} {
+		if got := exists(d.path(fmt.Sprint(i), ".out")); got != want {
+			t.Errorf("transcript %d kept: %t", i, got)
+		}
+	}
+}
+
 // ids differ and hold at least 96 random bits.
 func TestTaskIDs(t *testing.T) {
 	seen := map[string]bool{}

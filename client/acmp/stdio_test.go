@@ -91,6 +91,18 @@ func childInvoke(role string, w *answerWriter, say func(string, ...any)) {
 		}
 	case "waits":
 		return
+	case "late":
+		if os.Getenv("SECOND") == "" {
+			os.Setenv("SECOND", "yes")
+			say("%s", chunkJSON(id, 0, "old", false))
+			return
+		}
+		say("%s", chunkJSON(id, 1, "old", false))
+		say("%s", chunkJSON(id, 2, "old", true))
+		say("%s", chunkJSON(id, 0, "hel", false))
+		say("%s", chunkJSON(id, 1, "lo", true))
+		say("%s", w.resultJSON(`"output_streamed":true`))
+		return
 	case "env":
 		say("%s", chunkJSON(id, 0, strings.Join(os.Environ(), "\n")+strings.Join(os.Args, " "), true))
 		say("%s", w.resultJSON(`"output_streamed":true`))
@@ -266,4 +278,19 @@ func gone(pid int) bool {
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(stat), ") Z ")
+}
+
+// Where two sends share a pipe, chunks of the first that still arrive are not
+// taken for those of the second.
+func TestStdioResend(t *testing.T) {
+	b, rec, _ := childBuyer(t, "late", nil)
+	id := invoke(t, b, invocation(nil))
+	rec.await(t, id, acmp.EventChunk)
+	if err := b.Resend(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	evs := rec.outcome(t, id)
+	if kinds(evs) != "sent chunk stream_broken resent chunk chunk result" || text(evs) != "hello" {
+		t.Errorf("%s %q %+v", kinds(evs), text(evs), last(evs).Err)
+	}
 }
