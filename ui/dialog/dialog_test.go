@@ -1,0 +1,158 @@
+package dialog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"signalbox/ui/theme"
+	"signalbox/ui/uitest"
+)
+
+func press(d *Dialog, keys ...string) Outcome {
+	var o Outcome
+	for _, k := range keys {
+		if len(k) > 1 && strings.HasPrefix(k, "'") {
+			for _, r := range k[1:] {
+				o = d.Key(uitest.Key(string(r)))
+			}
+			continue
+		}
+		o = d.Key(uitest.Key(k))
+	}
+	return o
+}
+
+func cancelDialog() *Dialog {
+	r := NewText("reason", "reason", "")
+	r.Required = true
+	return &Dialog{
+		Title: "Cancel", Info: []Line{Text("hits worker-2", Warn)}, Fields: []*Field{r},
+		Buttons: []Button{{Label: "back"}, {Value: "yes", Label: "cancel", Key: "y", Danger: true}},
+	}
+}
+
+// A terminal act: enter never does it, a reason is needed, y does it.
+func TestDangerDefaultsToNo(t *testing.T) {
+	d := cancelDialog()
+	if o := press(d, "enter"); o.Closed {
+		t.Fatal("an empty reason was taken")
+	}
+	if o := press(d, "'y"); o.Closed || d.Value("reason") != "y" {
+		t.Fatalf("typing answered: %+v", o)
+	}
+	if o := press(d, "enter"); o.Closed {
+		t.Fatal("enter in the field answered")
+	}
+	if o := press(d, "enter"); !o.Closed || o.Value != "" {
+		t.Fatalf("the default did it: %+v", o)
+	}
+	d = cancelDialog()
+	if o := press(d, "'no use", "enter", "y"); o.Value != "yes" || d.Value("reason") != "no use" {
+		t.Fatalf("%+v", o)
+	}
+}
+
+// A dialog that opened by itself ignores keys until it is armed.
+func TestAutoDialogIsDeaf(t *testing.T) {
+	d := cancelDialog()
+	d.Auto = true
+	if o := press(d, "y", "enter", "esc", "'abc"); o.Closed || d.Value("reason") != "" {
+		t.Fatalf("%+v, %q", o, d.Value("reason"))
+	}
+	d.Paste("pasted")
+	if d.Value("reason") != "" {
+		t.Fatal("a paste got in")
+	}
+	d.Arm()
+	if o := press(d, "esc"); !o.Closed || o.Value != "" {
+		t.Fatalf("%+v", o)
+	}
+}
+
+// B20: the first esc clears the filter of a choice, the second closes, asking
+// first if something was typed.
+func TestEscGoesBackOneStep(t *testing.T) {
+	c := NewChoice("worker", "worker", "", Option{Value: "worker-1"}, Option{Value: "worker-2"}, Option{Value: "builder"})
+	note := NewText("note", "note", "")
+	d := &Dialog{Fields: []*Field{c, note}, Buttons: []Button{{Value: "yes", Label: "yes"}, {Label: "back"}}}
+	press(d, "'buil")
+	if d.Value("worker") != "builder" {
+		t.Fatalf("picked %q", d.Value("worker"))
+	}
+	if o := press(d, "esc"); o.Closed || len(c.shown) != 3 {
+		t.Fatalf("%+v, %d shown", o, len(c.shown))
+	}
+	press(d, "tab", "'typed")
+	if o := press(d, "esc"); o.Closed {
+		t.Fatal("typed text was lost without asking")
+	}
+	if o := press(d, "n"); o.Closed {
+		t.Fatal("n left")
+	}
+	if o := press(d, "esc", "y"); !o.Closed || o.Value != "" {
+		t.Fatalf("%+v", o)
+	}
+}
+
+func TestFieldsThatDepend(t *testing.T) {
+	c := NewChoice("decision", "decision", "ready", Option{Value: "ready"}, Option{Value: "blocked"})
+	why := NewText("why", "why", "")
+	why.Required = true
+	why.When = func(d *Dialog) bool { return d.Value("decision") == "blocked" }
+	d := &Dialog{Fields: []*Field{c, why}, Buttons: []Button{{Value: "yes", Label: "yes"}}}
+	if o := press(d, "enter"); o.Value != "yes" {
+		t.Fatalf("a hidden field stopped it: %+v", o)
+	}
+	d = &Dialog{Fields: []*Field{c, why}, Buttons: []Button{{Value: "yes", Label: "yes"}}}
+	if o := press(d, "right", "enter", "enter"); o.Closed {
+		t.Fatal("a shown field that is needed was passed by")
+	}
+	if o := press(d, "'because", "enter"); o.Value != "yes" {
+		t.Fatalf("%+v", o)
+	}
+}
+
+func TestOtherTakesWhatWasTyped(t *testing.T) {
+	c := NewChoice("by", "by", "", Option{Value: "work:a"})
+	c.Other = true
+	d := &Dialog{Fields: []*Field{c}, Buttons: []Button{{Value: "yes", Label: "yes"}}}
+	if o := press(d, "'zzz:new", "enter"); o.Value != "yes" || d.Value("by") != "zzz:new" {
+		t.Fatalf("%+v %q", o, d.Value("by"))
+	}
+}
+
+// The box never leaves its room, at any size and with any text; the caret is
+// inside.
+func TestViewFits(t *testing.T) {
+	st := theme.New(theme.Options{Dark: true})
+	long := strings.Repeat("wide 你好 ", 60)
+	for _, size := range [][2]int{{0, 0}, {1, 1}, {12, 4}, {40, 10}, {58, 12}, {78, 20}, {238, 66}} {
+		d := cancelDialog()
+		d.Title = long
+		for i := range 30 {
+			d.Info = append(d.Info, Text(fmt.Sprint(i, long), Plain), Line{{"a ", Muted}, {long, OK}})
+		}
+		c := NewChoice("c", long, "", Option{Value: "a", Note: long}, Option{Value: "b"}, Option{Value: long}, Option{Value: "d"}, Option{Value: "e"})
+		area := &Field{Name: "area", Label: "area", Rows: 3}
+		d.Fields = append(d.Fields, c, area)
+		for range 6 {
+			b := d.View(st, size[0], size[1], "changed meanwhile")
+			if len(b.Lines) > size[1] || b.W > size[0] {
+				t.Errorf("%v: box of %d×%d", size, b.W, len(b.Lines))
+			}
+			for _, l := range b.Lines {
+				if w := ansi.StringWidth(l); w != b.W {
+					t.Errorf("%v: a line is %d of %d cells: %q", size, w, b.W, ansi.Strip(l))
+				}
+			}
+			if b.Caret && (b.CaretX <= 0 || b.CaretX >= b.W-1 || b.CaretY <= 0 || b.CaretY >= len(b.Lines)-1) {
+				t.Errorf("%v: caret at %d,%d", size, b.CaretX, b.CaretY)
+			}
+			d.Key(tea.KeyPressMsg{Code: tea.KeyTab})
+		}
+	}
+}
