@@ -216,6 +216,7 @@ func TestCutting(t *testing.T) {
 		{PadLeft("9s", 4), "  9s"}, {PadLeft("12345", 4), "123…"}, {ClipMark("abcdef", 4, "~"), "abc~"},
 		{Middle("task_a7c9d2e3f1", 10), "task_a7…f1"}, {Middle("short", 10), "short"}, {Middle("abcdef", 2), "a…"},
 		{Cut("你好世界", 1, 5), " 好 "}, {Cut("abcdef", 2, 4), "cd"}, {Cut("abc", 5, 9), ""}, {Clip("abc", -1), ""},
+		{TailMark("work:api:charge-errors", 10, "…"), "…ge-errors"}, {TailMark("你好世界", 4, "…"), "…界"}, {TailMark("ab", 1, "…"), "…"},
 		{strings.Join(Wrap("the quick brown fox", 9), "|"), "the quick|brown fox"},
 		{strings.Join(Wrap("abcdefghij", 4), "|"), "abcd|efgh|ij"},
 		{strings.Join(Wrap("你好", 1), "|"), " | "},
@@ -284,7 +285,7 @@ func FuzzSafe(f *testing.F) {
 		check(t, "OutputLine sgr", OutputLine(s, true), true)
 		for _, safe := range append(rows, line, id) {
 			for name, got := range map[string]string{
-				"Clip": Clip(safe, n), "Middle": Middle(safe, n), "Cut": Cut(safe, n/2, n/2+n), "ASCII": ClipMark(safe, n, "~"),
+				"Clip": Clip(safe, n), "Middle": Middle(safe, n), "Cut": Cut(safe, n/2, n/2+n), "ASCII": ClipMark(safe, n, "~"), "Tail": TailMark(safe, n, "…"),
 			} {
 				check(t, name, got, false)
 				if ansi.StringWidth(got) > max(0, n) || ansi.StringWidthWc(got) > max(0, n) {

@@ -193,3 +193,20 @@ func Head(s string, n int) string {
 	}
 	return s[:n]
 }
+
+// TailMark shortens s to at most n cells by leaving out its beginning, for ids
+// that differ at their ends: …:charge-errors.
+func TailMark(s string, n int, mark string) string {
+	if n <= 0 {
+		return ""
+	}
+	w := Width(s)
+	if w <= n {
+		return s
+	}
+	room := n - Width(mark)
+	if room < 1 {
+		return ClipMark(s, n, mark)
+	}
+	return mark + suffix(s, w, room)
+}

@@ -245,6 +245,9 @@ func matches(have, want screen.Target) bool {
 
 // Update implements screen.Screen.
 func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
+	if _, ok := msg.(screen.Applied); ok {
+		return nil // nothing is kept that facts could make wrong
+	}
 	rows, _ := s.sync(c)
 	do := ""
 	switch msg := msg.(type) {

@@ -153,8 +153,8 @@ func claimCells(c *screen.Ctx, tb pane.Table, r *row) []pane.Cell {
 	note, noteStyle := claimNote(c, r)
 	return []pane.Cell{
 		cState:    {Text: glyph + " " + word, Style: style},
-		cName:     {Text: pane.CleanID(st.G, r.agent.UID, tb.W(cName)), Style: st.Text},
-		cItem:     {Text: pane.CleanID(st.G, r.item.ID(), tb.W(cItem)), Style: st.Text},
+		cName:     {Text: pane.CleanName(st.G, r.agent.UID, tb.W(cName)), Style: st.Text},
+		cItem:     {Text: pane.CleanName(st.G, r.item.ID(), tb.W(cItem)), Style: st.Text},
 		cLease:    {Text: lease.Bar(st, tb.W(cLease)), Style: lease.Style},
 		cLeft:     {Text: kit.Span(lease.Left), Style: lease.Style},
 		cRenewed:  {Text: since(c, l.RenewedAtUTC), Style: st.Muted},
@@ -170,9 +170,13 @@ func since(c *screen.Ctx, t acop.Time) string { return kit.Ago(t.Std(), c.OwnerN
 // claimNote is what a claim says beside its clocks, raw.
 func claimNote(c *screen.Ctx, r *row) (string, theme.Style) {
 	st := c.Styles
+	pending := c.PendingWord(r.target())
+	if pending == "" {
+		pending = c.PendingWord(screen.Item(r.item.ID(), 0))
+	}
 	switch {
-	case c.PendingWord(r.target()) != "":
-		return c.PendingWord(r.target()), st.Accent
+	case pending != "":
+		return pending, st.Accent
 	case len(c.State.ConflictsOf(r.item.ID())) > 0:
 		return "overlap with " + otherSide(c.State.ConflictsOf(r.item.ID())[0], r.item.ID()), st.Warn
 	case r.agent.NoProgress:
@@ -202,14 +206,14 @@ func idleCells(c *screen.Ctx, tb pane.Table, a *fleet.Agent) []pane.Cell {
 	}
 	return []pane.Cell{
 		cState: {Text: glyph + " " + word, Style: st.Wait},
-		cName:  {Text: pane.CleanID(st.G, a.UID, tb.W(cName)), Style: st.Text},
+		cName:  {Text: pane.CleanName(st.G, a.UID, tb.W(cName)), Style: st.Text},
 		cItem:  {Text: pane.Clean(note, 60), Style: st.Muted},
 		cNote:  {},
 	}
 }
 
 func endedWords(c *screen.Ctx, e fleet.EndedClaim) string {
-	return fmt.Sprintf("%s %s %s ago", e.Verb, e.Claim.WorkItemID, kit.Ago(e.At, c.OwnerNow()))
+	return fmt.Sprintf("%s %s %s", e.Verb, e.Claim.WorkItemID, pane.Ago(e.At, c.OwnerNow()))
 }
 
 // reachWord says whether a provider answers.
@@ -246,7 +250,7 @@ func providerCells(c *screen.Ctx, tb pane.Table, v *fleet.ProviderView) []pane.C
 	}
 	return []pane.Cell{
 		cState: {Text: glyph + " " + word, Style: style},
-		cName:  {Text: pane.CleanID(st.G, p.Name, tb.W(cName)), Style: st.Text},
+		cName:  {Text: pane.CleanName(st.G, p.Name, tb.W(cName)), Style: st.Text},
 		cItem:  {Text: tasksOf(v), Style: st.Text},
 		cNote:  {Text: pane.Clean(note, tb.W(cNote)), Style: noteStyle},
 	}
@@ -302,21 +306,14 @@ func leaseFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
 	f.Add("", pane.Window(st, barW)+" renew in this window", st.Muted)
 	renewed := "never"
 	if !l.RenewedAtUTC.IsZero() {
-		renewed = since(c, l.RenewedAtUTC) + " ago, " + count(l.Renewals, "time", "times")
+		renewed = pane.Ago(l.RenewedAtUTC.Std(), c.OwnerNow()) + ", " + count(l.Renewals, "time", "times")
 	}
 	f.Add("renewed", renewed, st.Text)
-	beat := "none yet"
-	if !l.HeartbeatAtUTC.IsZero() {
-		beat = since(c, l.HeartbeatAtUTC) + " ago"
-	}
-	f.Add("claim beat", beat, st.Text)
+	f.Add("claim beat", pane.Ago(l.HeartbeatAtUTC.Std(), c.OwnerNow()), st.Text)
 	if h := l.LastHeartbeat; h != nil {
 		f.Add("", pane.Clean(strings.TrimSpace(h.ProgressStatus+" "+h.ProgressSummary), 400), st.Muted)
 	}
-	progress, style := "none seen", st.Text
-	if !r.agent.LastProgress.IsZero() {
-		progress = kit.Ago(r.agent.LastProgress, c.OwnerNow()) + " ago"
-	}
+	progress, style := pane.Ago(r.agent.LastProgress, c.OwnerNow()), st.Text
 	if r.agent.NoProgress {
 		progress, style = "renews, but none for "+kit.Ago(r.agent.LastProgress, c.OwnerNow()), st.Warn
 	}

@@ -88,6 +88,9 @@ func (s *Screen) closedHelp() string {
 
 // Update implements screen.Screen.
 func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
+	if _, ok := msg.(screen.Applied); ok {
+		return nil // nothing is kept that facts could make wrong
+	}
 	s.sync(c)
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -238,7 +241,7 @@ func (s *Screen) syncColumns(c *screen.Ctx) {
 	if !s.shown(s.focus) || len(s.arr.groups[s.focus].cards) == 0 {
 		s.focus = s.firstFull()
 	}
-	h := s.fits(c.H)
+	h := s.fits(c.H - s.footer(c))
 	for i := range s.arr.groups {
 		cards := s.arr.groups[i].cards
 		s.cols[i].Sync(len(cards), h, cardKey(cards), findCard(cards))

@@ -118,7 +118,7 @@ func leaseCells(c *screen.Ctx, it *acop.Item, w int) []kit.Cell {
 		rest -= 8
 	}
 	if rest > 0 {
-		cells = append(cells, kit.Cell{Text: pane.CleanID(st.G, it.Holder(), rest), Style: st.Text, W: rest})
+		cells = append(cells, kit.Cell{Text: pane.CleanName(st.G, it.Holder(), rest), Style: st.Text, W: rest})
 	}
 	return cells
 }

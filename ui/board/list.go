@@ -110,7 +110,7 @@ func (s *Screen) claimCells(c *screen.Ctx, ws []int, it *acop.Item, add func(int
 	pending := text.Line(c.PendingWord(target(it)))
 	if it.Lease != nil {
 		l := pane.LeaseOf(st, it.Lease, c.OwnerNow())
-		add(lHolder, pane.CleanID(st.G, it.Holder(), ws[lHolder]), st.Text)
+		add(lHolder, pane.CleanName(st.G, it.Holder(), ws[lHolder]), st.Text)
 		add(lBar, l.Bar(st, ws[lBar]), l.Style)
 		add(lLeft, kit.Span(l.Left), l.Style)
 		switch {

@@ -30,14 +30,20 @@ func (s *Screen) columnCount() int {
 // inColumns reports whether the board is drawn as columns.
 func (s *Screen) inColumns(c *screen.Ctx) bool {
 	n := s.columnCount()
-	return s.by == byStatus && !s.asList && (c.W-(n-1)*3)/n >= columnMin && c.H >= columnHead+cardPitch+1
+	return s.by == byStatus && !s.asList && (c.W-(n-1)*3)/n >= columnMin && c.H >= columnHead+cardPitch+s.footer(c)
 }
 
-// fits is how many cards stand in a column of a view h high.
-func (s *Screen) fits(h int) int { return max(0, (h-columnHead-1+1)/cardPitch) }
+// fits is how many cards stand in a column h high; the last needs no blank line.
+func (s *Screen) fits(h int) int { return max(0, (h-columnHead+1)/cardPitch) }
 
-// footer is the height of the line under the list or the columns.
-func (s *Screen) footer(*screen.Ctx) int { return 1 }
+// footer is the height of what stands under the list or the columns: the
+// selected item by id and full title where there is room, and the counts.
+func (s *Screen) footer(c *screen.Ctx) int {
+	if c.H < 16 {
+		return 1
+	}
+	return 2
+}
 
 // View implements screen.Screen.
 func (s *Screen) View(c *screen.Ctx) string {
@@ -85,7 +91,21 @@ func (s *Screen) foot(c *screen.Ctx) string {
 	if s.query.Problem != "" {
 		line += st.Warn.Render("  " + s.query.Problem)
 	}
-	return kit.FitStyled(line, c.W)
+	line = kit.FitStyled(line, c.W)
+	if s.footer(c) < 2 {
+		return line
+	}
+	return s.whole(c) + "\n" + line
+}
+
+// whole names the selected item in full.
+func (s *Screen) whole(c *screen.Ctx) string {
+	it := c.State.Items[s.sel]
+	if it == nil {
+		return kit.Blank(c.W)
+	}
+	id := text.Middle(text.ID(text.Head(it.ID(), 1024)), max(20, c.W/3))
+	return kit.FitStyled(c.Styles.Accent.Render(id)+"  "+c.Styles.Text.Render(titleOf(it, c.W)), c.W)
 }
 
 // hidden counts the closed cards that are folded away.
@@ -117,7 +137,7 @@ func closedKnown(st *fleet.State) int {
 func (s *Screen) viewColumns(c *screen.Ctx) string {
 	n := s.columnCount()
 	ws := columnWidths(c.W, n)
-	h := c.H - 1
+	h := c.H - s.footer(c)
 	parts := make([][]string, n)
 	for i := range n {
 		parts[i] = s.column(c, i, ws[i], h)

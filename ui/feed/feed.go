@@ -202,6 +202,9 @@ func (s *Screen) goTo(c *screen.Ctx, id string) bool {
 
 // Update implements screen.Screen.
 func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
+	if _, ok := msg.(screen.Applied); ok {
+		return nil // nothing is kept that facts could make wrong
+	}
 	p := s.selected(c)
 	n := s.count(c)
 	switch msg := msg.(type) {
@@ -269,7 +272,7 @@ func kindMark(k acop.EntryKind) (glyph, word string) {
 	case acop.EntryHypothesis:
 		return "~", "hypothesis"
 	case acop.EntryPartialResult:
-		return "+", "partial result"
+		return "+", "partial"
 	case acop.EntryRisk:
 		return "!", "risk"
 	case acop.EntryDecision:
@@ -277,7 +280,7 @@ func kindMark(k acop.EntryKind) (glyph, word string) {
 	case acop.EntryConstraint:
 		return "#", "constraint"
 	case acop.EntryReviewRequest:
-		return "?", "review request"
+		return "?", "review wanted"
 	case acop.EntryIntegrationNote:
 		return "&", "integration"
 	}

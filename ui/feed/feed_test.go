@@ -40,7 +40,7 @@ func TestSuperseded(t *testing.T) {
 		t.Fatal("no entry_1")
 	}
 	v := view(s, c)
-	if !strings.Contains(v, "↳ superseded     worker-1") || !strings.Contains(v, "by entry_2") {
+	if !strings.Contains(v, "↳ superseded    worker-1") || !strings.Contains(v, "by entry_2") {
 		t.Errorf("superseded:\n%s", v)
 	}
 	press(s, c, "o")

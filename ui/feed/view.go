@@ -27,11 +27,11 @@ const (
 var cols = []kit.Col{
 	cMark:    {W: 1},
 	cAge:     {Title: "AGE", W: 4, Right: true},
-	cKind:    {Title: "KIND", W: 16},
-	cAuthor:  {Title: "AUTHOR", W: 11, Min: 8},
-	cItem:    {Title: "ITEM", W: 26, Min: 12, Grow: 1, Rank: 1},
+	cKind:    {Title: "KIND", W: 15},
+	cAuthor:  {Title: "AUTHOR", W: 12, Min: 10},
+	cItem:    {Title: "ITEM", W: 26, Min: 14, Grow: 1, Rank: 1},
 	cConf:    {Title: "CONF", W: 4, Right: true, Rank: 3},
-	cSummary: {Title: "SUMMARY", W: 30, Min: 30, Grow: 3},
+	cSummary: {Title: "SUMMARY", W: 30, Min: 27, Grow: 3},
 }
 
 // View implements screen.Screen.
@@ -109,8 +109,8 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, p *acop.Posted, selected bool
 		cMark:    {Text: mark, Style: st.Accent},
 		cAge:     {Text: kit.Ago(e.CreatedAtUTC.Std(), c.OwnerNow()), Style: muted},
 		cKind:    {Text: glyph + " " + word, Style: kind},
-		cAuthor:  {Text: pane.CleanID(st.G, e.AuthorAgentUID, tb.W(cAuthor)), Style: body},
-		cItem:    {Text: pane.CleanID(st.G, e.WorkItemID, tb.W(cItem)), Style: muted},
+		cAuthor:  {Text: pane.CleanName(st.G, e.AuthorAgentUID, tb.W(cAuthor)), Style: body},
+		cItem:    {Text: pane.CleanName(st.G, e.WorkItemID, tb.W(cItem)), Style: muted},
 		cConf:    {Text: confidence(e), Style: muted},
 		cSummary: {Text: summary, Style: body},
 	})

@@ -107,6 +107,11 @@ func explain(err error) (code, words string) {
 	return "", err.Error()
 }
 
+// routine reports signs of life that were not refused.
+func (l *line) routine() bool {
+	return l.Outcome == outDone && (l.Verb == string(acop.VerbHeartbeat) || l.Verb == string(acop.VerbRenew))
+}
+
 // target is what the line is about, for its column.
 func (l *line) target() string {
 	if l.Item == "" {

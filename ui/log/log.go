@@ -14,6 +14,7 @@ import (
 const (
 	doNDJSON   = "export-ndjson"
 	doMarkdown = "export-markdown"
+	doRoutine  = "routine"
 )
 
 // Screen is the log. It implements screen.Screen.
@@ -22,11 +23,15 @@ type Screen struct {
 	query filter.Query
 	tail  pane.Tail
 	rows  rows
+	// brief hides renewals and heartbeats, which drown everything else when
+	// many agents are at work.
+	brief bool
 }
 
 // rows are the lines that pass the filter by their number since the start; all
 // of them while the filter is empty. Lines up to next were looked at.
 type rows struct {
+	brief  bool
 	filter string
 	second int64
 	nums   []int
@@ -55,16 +60,27 @@ func (s *Screen) SetFilter(line string) { s.text, s.query = line, filter.Parse(l
 func (s *Screen) Bindings() []screen.Binding {
 	return append(screen.Nav(),
 		screen.Binding{Keys: []string{"G"}, Do: screen.Bottom, Help: "follow", Row: true},
+		screen.Binding{Keys: []string{"v"}, Do: doRoutine, Help: s.routineHelp(), Row: true},
 		screen.Binding{Keys: []string{"E"}, Do: doNDJSON, Help: "export NDJSON", Row: true},
 		screen.Binding{Keys: []string{"M"}, Do: doMarkdown, Help: "export Markdown", Row: true})
 }
+
+func (s *Screen) routineHelp() string {
+	if s.brief {
+		return "show heartbeats"
+	}
+	return "hide heartbeats"
+}
+
+// all reports whether every line is shown.
+func (s *Screen) all() bool { return s.query.Empty() && !s.brief }
 
 // end is the number behind the last line.
 func end(c *screen.Ctx) int { return c.State.LogBase + len(c.State.Log) }
 
 // choose brings the filtered lines up to date.
 func (s *Screen) choose(c *screen.Ctx) {
-	if s.query.Empty() {
+	if s.all() {
 		s.rows = rows{}
 		return
 	}
@@ -73,8 +89,8 @@ func (s *Screen) choose(c *screen.Ctx) {
 		second = c.Now.Unix()
 	}
 	r := &s.rows
-	if r.filter != s.text || r.second != second || r.next > end(c) || r.next < c.State.LogBase {
-		*r = rows{filter: s.text, second: second, next: c.State.LogBase}
+	if r.filter != s.text || r.brief != s.brief || r.second != second || r.next > end(c) || r.next < c.State.LogBase {
+		*r = rows{brief: s.brief, filter: s.text, second: second, next: c.State.LogBase}
 	}
 	for ; r.next < end(c); r.next++ {
 		if s.passes(c, r.next) {
@@ -90,6 +106,9 @@ func (s *Screen) choose(c *screen.Ctx) {
 
 func (s *Screen) passes(c *screen.Ctx, num int) bool {
 	l := lineOf(&c.State.Log[num-c.State.LogBase], c.State.Identity)
+	if s.brief && l.routine() {
+		return false
+	}
 	r := filter.Row{
 		Text:  [4]string{l.Reason, l.Code, l.Task, l.Claim},
 		Agent: l.Actor, Kind: l.Verb, Item: l.Item, Status: l.Outcome + " " + l.From + " " + l.To, Since: l.At,
@@ -101,7 +120,7 @@ func (s *Screen) passes(c *screen.Ctx, num int) bool {
 }
 
 func (s *Screen) count(c *screen.Ctx) int {
-	if s.query.Empty() {
+	if s.all() {
 		return len(c.State.Log)
 	}
 	return len(s.rows.nums)
@@ -109,7 +128,7 @@ func (s *Screen) count(c *screen.Ctx) int {
 
 // num is the number of the line in row i.
 func (s *Screen) num(c *screen.Ctx, i int) int {
-	if s.query.Empty() {
+	if s.all() {
 		return c.State.LogBase + i
 	}
 	return s.rows.nums[i]
@@ -129,7 +148,7 @@ func (s *Screen) find(c *screen.Ctx) func(string) int {
 		if err != nil {
 			return -1
 		}
-		if s.query.Empty() {
+		if s.all() {
 			if i := n - c.State.LogBase; i >= 0 && i < len(c.State.Log) {
 				return i
 			}
@@ -180,8 +199,9 @@ func (s *Screen) Shown(c *screen.Ctx) []screen.Target {
 // Select implements screen.Screen: a line, or the latest one about an item or a
 // task.
 func (s *Screen) Select(c *screen.Ctx, t screen.Target) bool {
-	if !s.query.Empty() {
+	if !s.all() {
 		s.SetFilter("")
+		s.brief = false
 	}
 	n := s.sync(c)
 	for i := n - 1; i >= 0; i-- {
@@ -197,10 +217,15 @@ func (s *Screen) Select(c *screen.Ctx, t screen.Target) bool {
 
 // Update implements screen.Screen.
 func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
+	if _, ok := msg.(screen.Applied); ok {
+		return nil // nothing is kept that facts could make wrong
+	}
 	n := s.sync(c)
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		switch do := screen.Match(s.Bindings(), msg.String()); do {
+		case doRoutine:
+			s.brief = !s.brief
 		case doNDJSON, doMarkdown:
 			return s.export(c, n, do == doMarkdown)
 		default:

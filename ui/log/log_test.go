@@ -80,6 +80,24 @@ func TestFollowAndFilter(t *testing.T) {
 	}
 }
 
+func TestHideHeartbeats(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 78, 20)
+	s := New()
+	before := len(s.Shown(c))
+	for n := range 5 {
+		event(st, n)
+	}
+	press(s, c, "v")
+	if got := len(s.Shown(c)); got != before {
+		t.Errorf("%d lines shown, want %d", got, before)
+	}
+	press(s, c, "v")
+	if got := len(s.Shown(c)); got != before+5 {
+		t.Errorf("%d lines shown, want %d", got, before+5)
+	}
+}
+
 // B102: an export keeps the data and holds no raw escape.
 func TestExport(t *testing.T) {
 	c := worlds.Ctx(worlds.Strange(worlds.Hostile), 78, 20)

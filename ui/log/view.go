@@ -56,6 +56,9 @@ func (s *Screen) empty(c *screen.Ctx) string {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
 			fmt.Sprintf("%d lines are hidden by: %s", len(c.State.Log), text.Line(s.text)), "Press / to change the filter.")
 	}
+	if s.brief && len(c.State.Log) > 0 {
+		return pane.Empty(c.Styles, c.W, c.H, "Nothing but signs of life", fmt.Sprintf("%d heartbeats and renewals are hidden; v shows them.", len(c.State.Log)))
+	}
 	return pane.Empty(c.Styles, c.W, c.H, "Nothing happened yet", pane.OwnerLine(c.State.Link, c.Now),
 		"Every act is listed here with actor, reason and outcome: the owner's and this program's own, refused ones too.",
 		"signalbox work events  prints the owner's part in a shell")
@@ -87,7 +90,7 @@ func (s *Screen) note(c *screen.Ctx, n int) string {
 	switch {
 	case fresh > 0:
 		return kit.Count(fresh) + " new below, G"
-	case s.text != "":
+	case s.text != "" || s.brief:
 		return fmt.Sprintf("%d of %d", n, len(c.State.Log))
 	case c.State.LogBase > 0:
 		return kit.Count(c.State.LogBase) + " older not kept"
@@ -106,9 +109,9 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
 	return tb.Row(st, sel, []pane.Cell{
 		cMark:    {Text: mark, Style: st.Accent},
 		cTime:    {Text: kit.Clock(l.At, true), Style: st.Muted},
-		cActor:   {Text: pane.CleanID(st.G, l.Actor, tb.W(cActor)), Style: body},
+		cActor:   {Text: pane.CleanName(st.G, l.Actor, tb.W(cActor)), Style: body},
 		cVerb:    {Text: pane.Clean(l.Verb, tb.W(cVerb)), Style: body},
-		cTarget:  {Text: pane.CleanID(st.G, l.target(), tb.W(cTarget)), Style: body},
+		cTarget:  {Text: pane.CleanName(st.G, l.target(), tb.W(cTarget)), Style: body},
 		cOutcome: {Text: glyph + " " + l.Outcome, Style: style},
 		cChange:  {Text: pane.Clean(l.change(st.G.Arrow), tb.W(cChange)), Style: st.Muted},
 		cReason:  {Text: pane.Clean(l.Reason, tb.W(cReason)), Style: st.Muted},

@@ -54,8 +54,36 @@ func Clean(s string, w int) string { return text.Line(text.Head(s, 16*max(0, w)+
 
 // CleanID is Clean for ids, shortened in the middle.
 func CleanID(g *theme.Glyphs, s string, w int) string {
-	if len(s) > 4096 {
-		s = text.Head(s, 2048) + s[len(s)-1024:]
+	return text.MiddleMark(text.ID(bounded(s)), w, g.Ellipsis)
+}
+
+// CleanName is Clean for names made of parts, such as work:api:charge-errors or
+// agent:otter: in little room the last part tells them apart.
+func CleanName(g *theme.Glyphs, s string, w int) string {
+	if w > nameMiddle {
+		return CleanID(g, s, w)
 	}
-	return text.MiddleMark(text.ID(s), w, g.Ellipsis)
+	return text.TailMark(text.ID(bounded(s)), w, g.Ellipsis)
+}
+
+// nameMiddle is the width up to which a name loses its beginning.
+const nameMiddle = 20
+
+// bounded cuts the middle out of a huge id.
+func bounded(s string) string {
+	if len(s) > 4096 {
+		return text.Head(s, 2048) + s[len(s)-1024:]
+	}
+	return s
+}
+
+// Ago says how long ago in words: just now, 12s ago; none yet for no instant.
+func Ago(t, now time.Time) string {
+	switch {
+	case t.IsZero():
+		return "none yet"
+	case now.Sub(t) < time.Second:
+		return "just now"
+	}
+	return kit.Ago(t, now) + " ago"
 }

@@ -60,7 +60,11 @@ func (s *Screen) brief(c *screen.Ctx, t *fleet.Task, n int) []string {
 	}
 	lines := []string{strings.Join(parts, st.Faint.Render(" "+st.G.Dot+" "))}
 	if note, style := noteOf(c, t, sit); note != "" {
-		lines = append(lines, style.Render(text.Clip(text.Line(text.Head(note, 2048)), c.W)))
+		label := ""
+		if note == t.Detail {
+			label = "detail "
+		}
+		lines = append(lines, st.Muted.Render(label)+style.Render(text.Clip(text.Line(text.Head(note, 2048)), c.W-len(label))))
 	}
 	out := make([]string, 0, n)
 	for i := range n {
@@ -110,10 +114,10 @@ func (s *Screen) clocks(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 		left, style := leftCell(st, t, c.Now)
 		f.Add("deadline", left+" left of "+kit.Span(t.Deadline.Sub(t.SentAt)), style)
 		f.Add("life", lifeWords(t, c.Now), lifeStyle(st, lifeOf(t, c.Now)))
-		f.Add("task beat", ago(t.LastBeat, c.Now), st.Text)
+		f.Add("task beat", pane.Ago(t.LastBeat, c.Now), st.Text)
 	}
 	f.Add("progress", progressWords(t), st.Text)
-	f.Add("last news", ago(t.LastProgress, c.Now), st.Text)
+	f.Add("last news", pane.Ago(t.LastProgress, c.Now), st.Text)
 	f.Add("detail", text.Line(text.Head(t.Detail, 1024)), st.Text)
 	if t.CancelRequestedAt.IsZero() {
 		return
@@ -145,13 +149,6 @@ func progressWords(t *fleet.Task) string {
 		return "not reported"
 	}
 	return fmt.Sprintf("%.0f%% as reported", *t.Progress*100)
-}
-
-func ago(t, now time.Time) string {
-	if t.IsZero() {
-		return "none yet"
-	}
-	return kit.Ago(t, now) + " ago"
 }
 
 func (s *Screen) price(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {

@@ -203,6 +203,12 @@ func (s *Screen) wholeHelp() string {
 
 // Update implements screen.Screen.
 func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
+	if _, ok := msg.(screen.Applied); ok {
+		// The cursor is placed by the first view, not by the first fact.
+		s.forget(c)
+		s.noteInput(c.State.Tasks[s.cur.Key()])
+		return nil
+	}
 	ts := s.tasks(c)
 	t := s.selected(c, ts)
 	var out screen.Intent
@@ -217,8 +223,6 @@ func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
 		s.loaded(c, msg)
 	case screen.Prompted:
 		out = s.prompted(c, t, msg)
-	case screen.Applied:
-		s.forget(c)
 	}
 	s.noteInput(s.selected(c, ts))
 	return out

@@ -195,7 +195,10 @@ func noteOf(c *screen.Ctx, t *fleet.Task, sit situation) (string, theme.Style) {
 	case sit.more != "":
 		return sit.more, sit.style
 	case t.State.Final():
-		return t.ProofCheck, st.Muted
+		if t.ProofCheck == "" {
+			return "", st.Muted
+		}
+		return "proof " + t.ProofCheck, st.Muted
 	}
 	return t.Detail, st.Muted
 }
