@@ -1,0 +1,136 @@
+package queue
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
+	"signalbox/ui/screen"
+	"signalbox/ui/sheet"
+	"signalbox/ui/theme"
+	"signalbox/ui/uitest"
+)
+
+var sizes = [][2]int{{0, 0}, {1, 1}, {40, 10}, {60, 12}, {78, 20}, {118, 36}, {238, 66}}
+
+func ctx(st *fleet.State, now time.Time, w, h int) *screen.Ctx {
+	return &screen.Ctx{State: st, Now: now, Styles: theme.New(theme.Options{Dark: true}), W: w, H: h, Focused: true}
+}
+
+// worldsOf are states that strain a layout.
+func worldsOf(now time.Time) map[string]*fleet.State {
+	one := fleet.New()
+	for _, f := range []fleet.Fact{uitest.Live(now), fleet.SnapshotLoaded{At: now, Snapshot: &acop.Snapshot{
+		Revision: 1, Role: acop.RoleLead, Items: []*acop.Item{uitest.Item("work:one", "One", acop.StatusCompleted, 1, now)},
+	}}} {
+		one.Apply(f)
+	}
+	hard := fleet.New()
+	var items []*acop.Item
+	for i, text := range []string{strings.Repeat("very long ", 400), "宽宽宽宽 ⚠️ 👨‍👩‍👧 1️⃣ e\u0301", "\x1b[2J\x1b]52;c;aGk=\x07\u202e a\r\nb", ""} {
+		it := uitest.Item(fmt.Sprint(i, text), text, acop.Statuses()[i%3], uint64(i+1), now)
+		it.WorkItem.Summary, it.WorkItem.OwnedPaths = text, []string{text}
+		it.Blockers = []acop.Blocker{{BlockerCode: text, Summary: text, Severity: acop.Severity(text), DependsOnWorkItemID: text}}
+		it.ValidationRequirements = []acop.ValidationRequirement{{RequirementID: text, Summary: text}}
+		it.Completion = &acop.Completion{CompletedBy: text, Evidence: acop.CompletionEvidence{ArtifactIDs: []string{text}}}
+		items = append(items, uitest.Intent(uitest.Lease(it, text, time.Minute, time.Minute, now), text, now))
+	}
+	hard.Apply(fleet.SnapshotLoaded{At: now, Snapshot: &acop.Snapshot{Revision: 9, Identity: "x", Role: acop.RoleLead, Items: items}})
+	many := uitest.World(now)
+	for i := range 300 {
+		many.Apply(uitest.Changed(uitest.Item(fmt.Sprintf("work:many:%d", i), "Many", acop.StatusRequiresAttention, uint64(2000+i), now), acop.VerbPut, uint64(2000+i), now))
+	}
+	return map[string]*fleet.State{"empty": fleet.New(), "one": one, "some": uitest.World(now), "hard": hard, "many": many}
+}
+
+func exact(t *testing.T, name, view string, w, h int) {
+	t.Helper()
+	if w <= 0 || h <= 0 {
+		if view != "" {
+			t.Errorf("%s: something is drawn into nothing", name)
+		}
+		return
+	}
+	lines := strings.Split(view, "\n")
+	if len(lines) != h {
+		t.Errorf("%s %dx%d: %d lines", name, w, h, len(lines))
+	}
+	for i, l := range lines {
+		if n := ansi.StringWidth(l); n != w {
+			t.Errorf("%s %dx%d: line %d is %d cells: %q", name, w, h, i, n, ansi.Strip(l))
+		}
+		if s := ansi.Strip(l); strings.ContainsAny(s, "\x1b\r\x07\u202e") || strings.Contains(l, "\x1b]") || strings.Contains(l, "\x1b[2J") {
+			t.Errorf("%s: control characters in %q", name, l)
+		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	now := time.Now()
+	for name, st := range worldsOf(now) {
+		for _, size := range sizes {
+			c := ctx(st, now, size[0], size[1])
+			s := New()
+			exact(t, name, s.View(c), size[0], size[1])
+			for _, k := range []string{"down", "down", "end", "pgup", "tab", "down", "J", "tab", "z", "z", "home"} {
+				s.Update(c, uitest.Key(k))
+				exact(t, name+" after "+k, s.View(c), size[0], size[1])
+				s.Target(c)
+				s.Shown(c)
+			}
+			s.SetFilter("kind:grant -nothing")
+			exact(t, name+" filtered", s.View(c), size[0], size[1])
+			for id := range st.Items {
+				sh := sheet.New(screen.Item(id, 1))
+				exact(t, name+" sheet", sh.View(c), size[0], size[1])
+				sh.Loading(1)
+				sh.Loaded(1, &acop.Detail{Revision: 3, Item: st.Items[id], Claims: []acop.Claim{{WorkerAgentUID: id, ClaimStatus: acop.ClaimStatus(id)}},
+					Events: []acop.Event{{Actor: id, Verb: id, Reason: id, Code: id, From: acop.Status(id), To: acop.StatusReady}}}, "")
+				sh.Update(c, uitest.Key("end"))
+				exact(t, name+" sheet end", sh.View(c), size[0], size[1])
+				if len(st.Items) > 20 {
+					break
+				}
+			}
+		}
+	}
+}
+
+func TestArrange(t *testing.T) {
+	for _, c := range []struct {
+		w, h, asks, tasks int
+		want              plan
+	}{
+		{118, 36, 5, 2, plan{rect{0, 0, 64, 33}, rect{0, 33, 64, 3}, rect{65, 0, 53, 36}, true}},
+		{78, 20, 5, 2, plan{rect{0, 0, 78, 8}, rect{0, 17, 78, 3}, rect{0, 8, 78, 9}, false}},
+		{58, 10, 5, 0, plan{rect{0, 0, 58, 10}, rect{}, rect{}, false}},
+		{0, 0, 5, 5, plan{}},
+	} {
+		if got := arrange(c.w, c.h, c.asks, c.tasks); got != c.want {
+			t.Errorf("%d×%d with %d and %d: %+v, want %+v", c.w, c.h, c.asks, c.tasks, got, c.want)
+		}
+	}
+}
+
+// The target carries what the row showed.
+func TestTargetIsTheRow(t *testing.T) {
+	now := time.Now()
+	c := ctx(uitest.World(now), now, 118, 36)
+	s := New()
+	if !s.Select(c, screen.Item("work:http:seam", 0)) {
+		t.Fatal("the ask is not there")
+	}
+	got := s.Target(c)
+	if got.Kind != screen.KindIntent || got.ID != "intent:work:http:seam" || got.WorkItemID != "work:http:seam" || got.Revision != 1820 || got.AskKey == "" {
+		t.Errorf("%+v", got)
+	}
+	s.Select(c, screen.Task("task_a7c9d1e2f3"))
+	if got := s.Target(c); got.Kind != screen.KindTask || got.TaskID != "task_a7c9d1e2f3" {
+		t.Errorf("%+v", got)
+	}
+}
