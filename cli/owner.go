@@ -146,7 +146,7 @@ func (b *ownerBox) serve(ctx context.Context) {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
 	}
-	go func() { b.served <- b.http.Serve(b.listener) }()
+	go func() { b.served <- b.http.Serve(owner.Listener(b.listener)) }()
 	go func() {
 		defer close(b.swept)
 		b.owner.Run(run)

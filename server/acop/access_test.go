@@ -1,6 +1,7 @@
 package acop
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -180,5 +181,48 @@ func TestRoles(t *testing.T) {
 	it := b.item("w")
 	if it.at("item.revision") != before || b.countEvents("w", "refused") != 1 {
 		t.Fatalf("after a refused act: %s", it.raw)
+	}
+}
+
+// TestBeforeAnyHandler gives the error shape also where net/http answers by
+// itself (H-001, H-070, B73, B87).
+func TestBeforeAnyHandler(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	for name, c := range map[string]struct {
+		raw    string
+		status int
+		code   string
+	}{
+		"bad escape":   {"POST " + DefaultBasePath + "work-items/%zz/accept HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "schema_violation"},
+		"no host":      {"GET / HTTP/1.1\r\n\r\n", 400, "schema_violation"},
+		"two hosts":    {"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400, "schema_violation"},
+		"nonsense":     {"\x16\x03\x01 hello\r\n\r\n", 400, "schema_violation"},
+		"bad length":   {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n", 400, "schema_violation"},
+		"bad encoding": {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: zip\r\n\r\n", 400, "schema_violation"},
+		"huge headers": {"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", 413, "signalbox.payload_too_large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", b.http.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+			fmt.Fprint(conn, c.raw)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			raw, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := b.checked("raw", name, resp, raw)
+			if err != nil || r.status != c.status || r.code() != c.code {
+				t.Fatalf("%v %d %s", err, r.status, raw)
+			}
+		})
 	}
 }

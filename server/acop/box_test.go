@@ -143,6 +143,8 @@ func (b *box) open() {
 	if b.buffer > 0 {
 		b.http.Listener = narrow{b.http.Listener}
 	}
+	b.http.Listener = Listener(b.http.Listener)
+	b.http.Config.MaxHeaderBytes = 64 << 10
 	b.http.Start()
 }
 
@@ -278,6 +280,9 @@ func (b *box) checked(method, path string, resp *http.Response, raw []byte) (rep
 	switch {
 	case r.status >= 300:
 		err = checkShape(answerSchemas()["error"], r.body)
+		if info := core.Info(core.Code(r.code())); err == nil && info.Status != r.status { // H-062, H-063
+			err = fmt.Errorf("code %q belongs to status %d", r.code(), info.Status)
+		}
 		if after, given := r.at("error.retry_after_seconds").(float64); given != (resp.Header.Get("Retry-After") != "") ||
 			given && fmt.Sprint(after) != resp.Header.Get("Retry-After") {
 			err = fmt.Errorf("Retry-After %q and body differ", resp.Header.Get("Retry-After"))

@@ -167,12 +167,18 @@ func (v *visit) refuse(e *core.Error) {
 	if v.w.status != 0 {
 		return // the answer has begun already
 	}
-	b, err := json.Marshal(errorBody{core.ProtocolVersion, errorMember{e.Code, e.Message, e.RetryAfterSeconds, e.Details}}, json.Deterministic(true))
-	if err != nil {
-		b = []byte(`{"protocol_version":"acop/1.0","error":{"code":"internal_error","message":"the answer could not be made"}}`)
-	}
+	b := errorJSON(e)
 	if e.RetryAfterSeconds > 0 {
 		v.w.Header().Set("Retry-After", strconv.FormatInt(e.RetryAfterSeconds, 10))
 	}
 	v.write(e.HTTPStatus(), b)
+}
+
+// errorJSON is the body of a refusal.
+func errorJSON(e *core.Error) []byte {
+	b, err := json.Marshal(errorBody{core.ProtocolVersion, errorMember{e.Code, e.Message, e.RetryAfterSeconds, e.Details}}, json.Deterministic(true))
+	if err != nil {
+		return []byte(`{"protocol_version":"acop/1.0","error":{"code":"internal_error","message":"the answer could not be made"}}`)
+	}
+	return b
 }
