@@ -25,6 +25,7 @@ var firstCalls = []call{
 	{provider: nameAnalysts, capability: capReview, timeout: 2 * time.Minute, ceiling: "0.020", proof: "result-hash"},
 	{provider: nameAnalysts, capability: capResearch, timeout: 90 * time.Second, ceiling: "0.100"},
 	{provider: nameAnalysts, capability: capStuck, timeout: 2 * time.Minute},
+	{provider: nameWorkshop, capability: "processes", timeout: time.Minute},
 	{provider: nameWorkshop, capability: "git-log", timeout: time.Minute},
 }
 
@@ -39,6 +40,7 @@ var laterCalls = []call{
 	{provider: nameWorkshop, capability: "processes", timeout: time.Minute},
 	{provider: nameWorkshop, capability: "failing-check", timeout: time.Minute},
 	{provider: nameWorkshop, capability: "go-version", timeout: time.Minute},
+	{provider: nameWorkshop, capability: "go-vet", timeout: 5 * time.Minute},
 }
 
 // caller starts tasks as the lead's own.
@@ -57,9 +59,11 @@ func (c *caller) live(ctx context.Context) {
 	}
 }
 
-// start invokes one task. A refusal before sending, such as a command that is
-// not found here, is only worth a line in the log.
+// start invokes one task, unless this machine lacks the command.
 func (c *caller) start(ctx context.Context, one *call) {
+	if !c.stage.offers(one.provider, one.capability) {
+		return
+	}
 	input := text("")
 	p := acmp.InvokeParams{
 		Capability: one.capability, Input: &input, OutputType: "text", TimeoutMS: one.timeout.Milliseconds(),

@@ -33,14 +33,14 @@ const (
 
 // castOf is the cast. The order is part of the story: it seeds each one's dice.
 var castOf = []member{
-	{"agent:badger", finisher, 300 * time.Millisecond, 30, 1500 * time.Millisecond},
-	{"agent:otter", steady, 400 * time.Millisecond, 40, 1700 * time.Millisecond},
-	{"agent:magpie", collider, 600 * time.Millisecond, 40, 2100 * time.Millisecond},
-	{"agent:kestrel", consulter, 700 * time.Millisecond, 35, 1300 * time.Millisecond},
-	{"agent:heron", steady, 800 * time.Millisecond, 45, 2300 * time.Millisecond},
+	{"agent:badger", finisher, 300 * time.Millisecond, 16, 1500 * time.Millisecond},
+	{"agent:otter", steady, 400 * time.Millisecond, 20, 1700 * time.Millisecond},
+	{"agent:magpie", collider, 600 * time.Millisecond, 24, 2100 * time.Millisecond},
+	{"agent:kestrel", consulter, 700 * time.Millisecond, 18, 1300 * time.Millisecond},
+	{"agent:heron", steady, 800 * time.Millisecond, 15, 2300 * time.Millisecond},
 	{"agent:moth", silent, 900 * time.Millisecond, 10, 1500 * time.Millisecond},
-	{"agent:snail", spinner, 1000 * time.Millisecond, 30, 4 * time.Second},
-	{"agent:lynx", lateBird, 1100 * time.Millisecond, 20, 1600 * time.Millisecond},
-	{"agent:intern", asker, 3 * time.Second, 60, 2 * time.Second},
-	{"agent:owl", reviewer, 1200 * time.Millisecond, 40, 2500 * time.Millisecond},
+	{"agent:snail", spinner, 1000 * time.Millisecond, 20, 4 * time.Second},
+	{"agent:lynx", lateBird, 1100 * time.Millisecond, 14, 1600 * time.Millisecond},
+	{"agent:intern", asker, 3 * time.Second, 40, 2 * time.Second},
+	{"agent:owl", reviewer, 1200 * time.Millisecond, 30, 2500 * time.Millisecond},
 }

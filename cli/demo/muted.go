@@ -29,6 +29,12 @@ func muted(next http.Handler) http.Handler {
 			mw := &muteWriter{ResponseWriter: w}
 			t := time.AfterFunc(falls, func() { mw.mute.Store(true) })
 			defer t.Stop()
+			// What the handler has to say at its end falls silent too.
+			defer func() {
+				if mw.mute.Load() {
+					<-r.Context().Done()
+				}
+			}()
 			w = mw
 		}
 		next.ServeHTTP(w, r)

@@ -86,7 +86,11 @@ func (p *Providers) open(ctx context.Context, name string, o provider.Options, w
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
 	p.closers = append(p.closers, func(context.Context) error { return srv.Close() })
 	p.served.Go(func() { _ = srv.Serve(l) })
-	p.At = append(p.At, ProviderAt{Name: name, URL: "http://" + l.Addr().String() + "/mcp"})
+	at := ProviderAt{Name: name, URL: "http://" + l.Addr().String() + "/mcp"}
+	for _, c := range o.Capabilities {
+		at.Capabilities = append(at.Capabilities, c.Info.Name)
+	}
+	p.At = append(p.At, at)
 	return nil
 }
 

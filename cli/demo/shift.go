@@ -41,13 +41,13 @@ func (s *shift) work(ctx context.Context) {
 			s.needs = append(s.needs, r.RequirementID)
 		}
 	}
-	total, pace := 5+s.rng.IntN(9), s.pace
+	total, pace := 7+s.rng.IntN(13), s.pace
 	hangs, gives := s.habit == silent && s.shifts%2 == 1, s.rng.IntN(100) < 5
 	switch {
 	case s.habit == finisher && s.shifts == 1:
 		total, pace = 1, 300*time.Millisecond
 	case s.habit == spinner:
-		total = 12
+		total = 15
 	}
 	for n := range total {
 		if why := s.pause(lease, pace); why != nil {

@@ -30,7 +30,7 @@ func crafts() []craft {
 	return []craft{
 		{name: "clock-watch", price: "0.001", timeout: 5 * time.Minute, progress: percent,
 			argv: []string{"sh", "-c", `i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo "$(date) $((i*100/60))%"; sleep 1; done`}},
-		{name: "list-tree", price: "0.001", timeout: time.Minute, argv: []string{"ls", "-lR", "."}},
+		{name: "list-tree", price: "0.001", timeout: time.Minute, argv: []string{"sh", "-c", "ls -lR /usr 2>/dev/null | head -3000"}},
 		{name: "processes", price: "0.001", timeout: time.Minute,
 			argv: []string{"sh", "-c", `n=0; while [ $n -lt 5 ]; do ps -eo pid,etime,args 2>/dev/null | head -20 || ps; n=$((n+1)); sleep 2; done`}},
 		{name: "go-version", price: "0.001", timeout: time.Minute, argv: []string{"go", "version"}},

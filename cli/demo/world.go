@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,9 +35,19 @@ type World struct {
 	Log *slog.Logger
 }
 
-// ProviderAt is one provider of the demo: its name in this program and the URL
-// of its MCP endpoint.
-type ProviderAt struct{ Name, URL string }
+// ProviderAt is one provider of the demo: its name in this program, the URL of
+// its MCP endpoint and the names of what it can do on this machine.
+type ProviderAt struct {
+	Name, URL    string
+	Capabilities []string
+}
+
+// offers reports whether a provider of the demo can do this here.
+func (s *stage) offers(provider, capability string) bool {
+	return slices.ContainsFunc(s.Providers, func(p ProviderAt) bool {
+		return p.Name == provider && slices.Contains(p.Capabilities, capability)
+	})
+}
 
 // stage is a World with what its actors share.
 type stage struct {
