@@ -33,6 +33,7 @@ type attempt struct {
 	mu       sync.Mutex
 	ended    bool
 	rpcError []byte // of the response, nil before and for a result
+	written  bool   // the invoke is on its way: silence counts from here (D-15)
 	lastSign time.Time
 	blocked  bool // waiting for our own consumer: silence proves nothing
 	stalled  bool // told
@@ -71,6 +72,13 @@ func (a *attempt) end() {
 		a.gap.Stop()
 	}
 	close(a.stop)
+}
+
+// wrote starts the liveness window.
+func (a *attempt) wrote() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.written, a.lastSign = true, time.Now()
 }
 
 func (a *attempt) sign() bool {
@@ -231,7 +239,7 @@ func (a *attempt) delivered() (d streamed, rpcError []byte) {
 func (a *attempt) silence(now time.Time) (time.Duration, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.blocked {
+	if a.blocked || !a.written {
 		return 0, a.stalled
 	}
 	return now.Sub(a.lastSign), a.stalled

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -111,10 +112,15 @@ func (s *session) dead() <-chan struct{} {
 
 // invoke sends acmp/invoke and waits for its response. What the provider says
 // meanwhile goes to at.
-func (s *session) invoke(ctx context.Context, p acmp.InvokeParams, at sink) (json.RawMessage, error) {
+func (s *session) invoke(ctx context.Context, p acmp.InvokeParams, at *attempt) (json.RawMessage, error) {
 	if s.conn != nil {
 		s.conn.attach(p.TaskID, at)
 		defer s.conn.detach(p.TaskID, at)
+		at.wrote() // into the queue of the pipe
+	} else {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			WroteRequest: func(httptrace.WroteRequestInfo) { at.wrote() },
+		})
 	}
 	res, err := mcp.CallCustomMethod[*invokeParams, *rawResult](
 		withSink(ctx, p.TaskID, at), s.cs, acmp.MethodInvoke, &invokeParams{InvokeParams: p})
