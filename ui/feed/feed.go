@@ -136,7 +136,7 @@ func (s *Screen) find(c *screen.Ctx) func(string) int {
 	}
 }
 
-// selected is the entry under the cursor, or nil.
+// selected is the entry under the cursor, while following the newest; or nil.
 func (s *Screen) selected(c *screen.Ctx) *acop.Posted {
 	s.sync(c)
 	if s.count(c) == 0 {
@@ -155,7 +155,7 @@ func target(c *screen.Ctx, e *acop.BlackboardEntry) screen.Target {
 
 // Target implements screen.Screen.
 func (s *Screen) Target(c *screen.Ctx) screen.Target {
-	if p := s.selected(c); p != nil {
+	if p := s.selected(c); p != nil && !s.tail.Following() {
 		return target(c, &p.Entry)
 	}
 	return screen.Target{}
@@ -236,6 +236,7 @@ func (s *Screen) link(c *screen.Ctx, p *acop.Posted) screen.Intent {
 	if p == nil {
 		return nil
 	}
+	s.tail.Leave()
 	to := c.State.SupersededBy(p.Entry.EntryID)
 	if to == "" && len(p.Entry.SupersedesEntryIDs) > 0 {
 		to = p.Entry.SupersedesEntryIDs[0]

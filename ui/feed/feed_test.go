@@ -53,26 +53,29 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
+// Promise 2: while the feed follows nothing is selected; a selected row stays.
 func TestFollow(t *testing.T) {
 	st := worlds.One()
 	c := worlds.Ctx(st, 78, 20)
 	s := New()
 	s.View(c)
 	post(st, "a")
-	if got := s.Target(c).ID; got != "a" {
-		t.Fatalf("does not follow: %q", got)
+	if v := view(s, c); !strings.Contains(v, "new a") || !s.Target(c).IsZero() {
+		t.Fatalf("must follow with nothing selected, but %q:\n%s", s.Target(c).ID, v)
 	}
-	press(s, c, "k", "k")
-	at := s.Target(c).ID
+	press(s, c, "k")
+	if got := s.Target(c).ID; got != "a" {
+		t.Fatalf("the first key selects the newest, got %q", got)
+	}
 	post(st, "b")
 	post(st, "c")
-	if v := view(s, c); !strings.Contains(v, "2 new below") || s.Target(c).ID != at {
+	if v := view(s, c); !strings.Contains(v, "2 new below") || s.Target(c).ID != "a" {
 		t.Errorf("place lost, now %q:\n%s", s.Target(c).ID, v)
 	}
 	press(s, c, "G")
 	post(st, "d")
-	if got := s.Target(c).ID; got != "d" {
-		t.Errorf("G must follow, is at %q", got)
+	if v := view(s, c); !strings.Contains(v, "new d") || !s.Target(c).IsZero() {
+		t.Errorf("G must follow:\n%s", v)
 	}
 }
 

@@ -49,7 +49,11 @@ func (s *Screen) View(c *screen.Ctx) string {
 	if d.H > 0 {
 		details = s.details(c, p, d.W, d.H)
 	}
-	return d.Join(c.Styles, list, details, "ENTRY")
+	title := "ENTRY"
+	if s.tail.Following() {
+		title = "NEWEST ENTRY"
+	}
+	return d.Join(c.Styles, list, details, title)
 }
 
 func (s *Screen) empty(c *screen.Ctx) string {
@@ -72,7 +76,7 @@ func (s *Screen) list(c *screen.Ctx, d pane.Detail) []string {
 	n := s.count(c)
 	from, to := s.tail.Visible(n)
 	for i := from; i < to && len(out) < d.ListH; i++ {
-		out = append(out, s.row(c, tb, s.at(c, i), i == s.tail.Pos()))
+		out = append(out, s.row(c, tb, s.at(c, i), s.tail.Selected(i)))
 	}
 	for len(out) < d.ListH {
 		out = append(out, kit.Blank(d.ListW))
@@ -86,6 +90,8 @@ func (s *Screen) head(c *screen.Ctx, tb pane.Table, w int) string {
 	note := ""
 	if n := s.fresh(c); n > 0 {
 		note = kit.Count(n) + " new below, G"
+	} else if s.tail.Following() {
+		note = "following, k selects"
 	} else if s.text != "" {
 		note = fmt.Sprintf("%d of %d", s.count(c), len(c.State.Entries))
 	}

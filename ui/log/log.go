@@ -181,7 +181,7 @@ func (s *Screen) target(c *screen.Ctx, i int) screen.Target {
 
 // Target implements screen.Screen.
 func (s *Screen) Target(c *screen.Ctx) screen.Target {
-	if s.sync(c) == 0 {
+	if s.sync(c) == 0 || s.tail.Following() {
 		return screen.Target{}
 	}
 	return s.target(c, s.tail.Pos())

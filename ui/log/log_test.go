@@ -61,7 +61,10 @@ func TestFollowAndFilter(t *testing.T) {
 		t.Error("the line is no longer kept, so the cursor cannot be on it")
 	}
 	press(s, c, "end")
-	if v := view(s, c); !strings.Contains(v, "number 12001") || !strings.Contains(v, "older not kept") {
+	if !s.Target(c).IsZero() {
+		t.Error("nothing is selected while the log follows")
+	}
+	if v := view(s, c); !strings.Contains(v, "number 12001") || !strings.Contains(v, "following") {
 		t.Errorf("end:\n%s", v)
 	}
 	press(s, c, "k")

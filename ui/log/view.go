@@ -27,11 +27,11 @@ var cols = []kit.Col{
 	cMark:    {W: 1},
 	cTime:    {Title: "TIME", W: 8},
 	cActor:   {Title: "ACTOR", W: 12, Min: 8},
-	cVerb:    {Title: "VERB", W: 10, Min: 8},
-	cTarget:  {Title: "TARGET", W: 26, Min: 14, Grow: 1},
+	cVerb:    {Title: "VERB", W: 10, Min: 9},
+	cTarget:  {Title: "TARGET", W: 26, Min: 16, Grow: 1},
 	cOutcome: {Title: "OUTCOME", W: 9},
 	cChange:  {Title: "CHANGE OR CODE", W: 24, Min: 16, Grow: 1, Rank: 2},
-	cReason:  {Title: "REASON", W: 24, Min: 14, Grow: 2, Rank: 1},
+	cReason:  {Title: "REASON", W: 24, Min: 20, Grow: 2, Rank: 1},
 }
 
 // View implements screen.Screen.
@@ -48,7 +48,11 @@ func (s *Screen) View(c *screen.Ctx) string {
 	if d.H > 0 {
 		details = s.details(c, s.tail.Pos(), d.W, d.H)
 	}
-	return d.Join(c.Styles, s.list(c, d, n), details, "LINE")
+	title := "LINE"
+	if s.tail.Following() {
+		title = "NEWEST LINE"
+	}
+	return d.Join(c.Styles, s.list(c, d, n), details, title)
 }
 
 func (s *Screen) empty(c *screen.Ctx) string {
@@ -90,6 +94,8 @@ func (s *Screen) note(c *screen.Ctx, n int) string {
 	switch {
 	case fresh > 0:
 		return kit.Count(fresh) + " new below, G"
+	case s.tail.Following():
+		return "following, k selects"
 	case s.text != "" || s.brief:
 		return fmt.Sprintf("%d of %d", n, len(c.State.Log))
 	case c.State.LogBase > 0:
@@ -100,7 +106,7 @@ func (s *Screen) note(c *screen.Ctx, n int) string {
 
 func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
 	st, l := c.Styles, s.at(c, i)
-	sel, mark := pane.Margin(st, i == s.tail.Pos(), c.Focused, c.IsMarked(screen.Target{Kind: screen.KindEvent, ID: fmt.Sprint(s.num(c, i))}))
+	sel, mark := pane.Margin(st, s.tail.Selected(i), c.Focused, c.IsMarked(screen.Target{Kind: screen.KindEvent, ID: fmt.Sprint(s.num(c, i))}))
 	glyph, style := outcomeMark(st, l.Outcome)
 	body := st.Text
 	if c.Now.Sub(l.At) < freshFor {

@@ -197,18 +197,24 @@ func TestTail(t *testing.T) {
 	var tail Tail
 	key := func(i int) string { return fmt.Sprint(i) }
 	tail.Sync(10, 10, 5, key, nil)
-	if tail.Pos() != 9 {
+	if tail.Pos() != 9 || tail.Selected(9) {
 		t.Fatalf("begins at %d", tail.Pos())
+	}
+	tail.Nav(screen.Up, 10, key)
+	if !tail.Selected(9) {
+		t.Fatal("the first key selects the newest row")
 	}
 	tail.Nav(screen.Up, 10, key)
 	tail.Sync(15, 15, 5, key, nil)
 	if tail.Pos() != 8 || tail.New(15) != 5 || tail.Following() {
 		t.Errorf("moved to %d, %d new", tail.Pos(), tail.New(15))
 	}
-	tail.Nav(screen.Bottom, 15, key)
+	for range 7 {
+		tail.Nav(screen.Down, 15, key)
+	}
 	tail.Sync(20, 20, 5, key, nil)
-	if tail.Pos() != 19 || tail.New(20) != 0 {
-		t.Errorf("end: %d", tail.Pos())
+	if !tail.Following() || tail.Pos() != 19 || tail.New(20) != 0 {
+		t.Errorf("below the last row it follows, at %d", tail.Pos())
 	}
 }
 

@@ -5,8 +5,11 @@ import (
 	"signalbox/ui/screen"
 )
 
-// Tail is the cursor of a list that grows at its end: it stays on the newest row
-// until the reader goes up, and from then on stays on the row it is on.
+// Tail is the cursor of a list that grows at its end. While it follows, the
+// newest row is in sight and nothing is selected, so that no key can act on a row
+// that has just slid under the cursor (promise 2). The first key upwards selects
+// the newest row; from then on the cursor stays on the row it is on, until it
+// goes below the last one.
 type Tail struct {
 	kit.Cursor
 	away bool
@@ -23,20 +26,34 @@ func (t *Tail) Sync(n, end, h int, key func(int) string, find func(string) int) 
 	}
 }
 
-// Nav is kit.Cursor.Nav; the last row resumes following.
+// Nav is kit.Cursor.Nav with the rules above.
 func (t *Tail) Nav(do string, n int, key func(int) string) bool {
+	last := n - 1
+	switch {
+	case n == 0:
+		return false
+	case do == screen.Bottom, do == screen.Down && t.Pos() == last:
+		t.away = false
+		return t.Cursor.Nav(screen.Bottom, n, key)
+	case do == screen.Up && !t.away:
+		t.away = true
+		return true
+	}
 	if !t.Cursor.Nav(do, n, key) {
 		return false
 	}
-	t.away = n > 0 && t.Pos() < n-1 && (do != screen.Bottom)
+	t.away = t.away || t.Pos() < last
 	return true
 }
 
 // Leave stops following, for a row chosen in another way.
 func (t *Tail) Leave() { t.away = true }
 
-// Following reports whether new rows move the cursor.
+// Following reports whether new rows move the view; nothing is selected then.
 func (t *Tail) Following() bool { return !t.away }
+
+// Selected reports whether row i is the selected one.
+func (t *Tail) Selected(i int) bool { return t.away && i == t.Pos() }
 
 // New counts the rows that came since the reader left the end.
 func (t *Tail) New(end int) int {

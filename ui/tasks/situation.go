@@ -80,7 +80,7 @@ func lifeCells(st *theme.Styles, t *fleet.Task, now time.Time) (bar, age string,
 	if t.State == acmp.StatePending {
 		return "", "", st.Muted
 	}
-	age = kit.Span(now.Sub(t.LastSign))
+	age = kit.Span(max(time.Millisecond, now.Sub(t.LastSign)))
 	ratio, life := acmp.Liveness(t.LastSign, now, t.Interval)
 	if life == acmp.LifeUnknown {
 		return "n/a", age, st.Muted
