@@ -27,6 +27,8 @@ type Options struct {
 	ASCII    bool
 	Theme    theme.Name // "" is Auto
 	NoMouse  bool
+	// Keys replaces the keys of actions, by their ids; see [CheckKeys].
+	Keys map[string][]string
 
 	// Now is the clock, read by commands alone; nil is time.Now.
 	Now func() time.Time
@@ -54,8 +56,9 @@ type Options struct {
 // Model is the root of the dashboard: the one tea.Model. It belongs to the
 // event loop.
 type Model struct {
-	opts  Options
-	state *fleet.State
+	opts    Options
+	actions []action // with the keys as they are bound
+	state   *fleet.State
 
 	clock   clock
 	look    look
@@ -96,7 +99,7 @@ func New(ctx context.Context, o Options) *Model {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	m := &Model{
-		opts: o, ctx: ctx,
+		opts: o, ctx: ctx, actions: rebind(o.Keys),
 		state:   fleet.New(),
 		look:    newLook(o),
 		acts:    newActs(rand.Text()),

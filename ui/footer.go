@@ -62,8 +62,8 @@ func (m *Model) rowHints() []hint {
 		}
 	}
 	s := m.subjectOf(m.target())
-	for i := range actions {
-		a := &actions[i]
+	for i := range m.actions {
+		a := &m.actions[i]
 		if a.group == groupFrame || over[a.keys[0]] || a.on&onNothing == 0 && !a.fits(s) {
 			continue
 		}
@@ -126,7 +126,12 @@ func (m *Model) fixedHints() []hint {
 	if len(m.rooms.sheets) > 0 {
 		out = append(out, hint{key: "esc", help: "back"})
 	}
-	return append(out, hint{key: "/", help: "filter"}, hint{key: ":", help: "commands"}, hint{key: "?", help: "keys"})
+	return append(out, m.hintOf("filter"), m.hintOf("palette"), m.hintOf("help"))
+}
+
+func (m *Model) hintOf(id string) hint {
+	a := m.actionByID(id)
+	return hint{key: a.keys[0], help: a.help}
 }
 
 // putPalette draws the palette.

@@ -64,6 +64,10 @@ func TestDump(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			r := world(t, ui.Options{CarriesOwner: true}, uitest.Options{W: size[0], H: size[1]})
 			fmt.Println(r.Screen())
+			for _, k := range []string{"2", "3", "4", "5", "6", "1"} {
+				r.Keys(k)
+				fmt.Println(r.Screen())
+			}
 			for _, keys := range [][]string{{"g"}, {"j", "j", "x"}, {"?"}, {":"}, {"enter"}} {
 				r.Keys(keys...)
 				fmt.Println(r.Screen())

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"signalbox/model/fleet"
@@ -145,14 +146,14 @@ func (m *Model) providerStatus() []piece {
 			up++
 		}
 	}
-	dot, style := st.G.On, st.OK
+	dot, style, rank := st.G.On, st.OK, 6
 	switch {
 	case up == 0:
-		dot, style = st.G.Off, st.Bad
+		dot, style, rank = st.G.Off, st.Bad, 1
 	case up < all:
-		style = st.Warn
+		style, rank = st.Warn, 1
 	}
-	return []piece{{"  " + dot, style, 2}, {fmt.Sprintf(" %d/%d providers", up, all), st.Muted, 6}}
+	return []piece{{"  " + dot, style, rank}, {fmt.Sprintf(" %d/%d providers", up, all), st.Muted, rank}}
 }
 
 func width(ps []piece) int {
@@ -163,19 +164,17 @@ func width(ps []piece) int {
 	return n
 }
 
-// drop takes the piece away that can be missed most, and reports whether there
-// was one.
+// drop takes away what can be missed most, and reports whether there was
+// something.
 func drop(ps *[]piece) bool {
-	at, rank := -1, 0
-	for i, p := range *ps {
-		if p.rank > rank {
-			at, rank = i, p.rank
-		}
+	rank := 0
+	for _, p := range *ps {
+		rank = max(rank, p.rank)
 	}
-	if at < 0 {
+	if rank == 0 {
 		return false
 	}
-	*ps = append((*ps)[:at], (*ps)[at+1:]...)
+	*ps = slices.DeleteFunc(*ps, func(p piece) bool { return p.rank == rank })
 	return true
 }
 

@@ -44,8 +44,8 @@ func (m *Model) helpLines() []helpLine {
 	s := m.subjectOf(m.target())
 	for _, g := range []string{groupDecide, groupWork, groupTasks, groupRows, groupFrame} {
 		out = append(out, helpLine{}, helpLine{head: g})
-		for i := range actions {
-			a := &actions[i]
+		for i := range m.actions {
+			a := &m.actions[i]
 			if a.group != g || over[a.keys[0]] {
 				continue
 			}

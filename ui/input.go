@@ -26,7 +26,8 @@ type input struct {
 	before string // the filter as it was, for esc
 	prompt screen.Prompt
 
-	found  []command // of the palette
+	all    commands  // what the palette can find, as of its opening
+	found  []command // of it, what fits
 	pick   int
 	scroll int // of the help
 

@@ -2,10 +2,64 @@ package ui
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"signalbox/ui/screen"
 )
+
+// CheckKeys says what is wrong with a set of keys for actions: an action that
+// does not exist, a key that two would have, an action left without a key. The
+// error names the action and the key.
+func CheckKeys(keys map[string][]string) error {
+	for _, id := range slices.Sorted(maps.Keys(keys)) {
+		if indexOf(actions, id) < 0 {
+			return fmt.Errorf("keys: there is no action %q; the actions are: %s", id, strings.Join(actionIDs(), ", "))
+		}
+		if len(keys[id]) == 0 || slices.Contains(keys[id], "") {
+			return fmt.Errorf("keys: %s needs a key", id)
+		}
+	}
+	owner := map[string]string{"esc": "the frame", "ctrl+c": "the frame"}
+	for _, s := range newScreens() {
+		for _, b := range s.Bindings() {
+			for _, k := range b.Keys {
+				if !b.Over {
+					owner[k] = "the " + s.Name() + " screen (" + b.Help + ")"
+				}
+			}
+		}
+	}
+	for _, a := range rebind(keys) {
+		for _, k := range a.keys {
+			if other, ok := owner[k]; ok {
+				return fmt.Errorf("keys: %q would be both %s and %s", k, a.id, other)
+			}
+			owner[k] = a.id
+		}
+	}
+	return nil
+}
+
+func actionIDs() []string {
+	out := make([]string, len(actions))
+	for i, a := range actions {
+		out[i] = a.id
+	}
+	return out
+}
+
+// rebind gives the actions with other keys.
+func rebind(keys map[string][]string) []action {
+	out := slices.Clone(actions)
+	for i := range out {
+		if k := keys[out[i].id]; len(k) > 0 {
+			out[i].keys = k
+		}
+	}
+	return out
+}
 
 // KeyTable is the README's table of keys in Markdown, made from the registry and
 // the screens' bindings.

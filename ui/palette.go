@@ -32,13 +32,14 @@ func (c commands) Len() int            { return len(c) }
 func (m *Model) openPalette([]subject) tea.Cmd {
 	m.input.mode = inputPalette
 	m.input.ed.Set("")
+	m.input.all = m.commands()
 	m.search()
 	return nil
 }
 
 // search fills the palette for what was typed.
 func (m *Model) search() {
-	all := m.commands()
+	all := m.input.all
 	needle := strings.TrimSpace(m.input.ed.Value())
 	m.input.pick = 0
 	if needle == "" {
@@ -72,8 +73,8 @@ func (m *Model) commands() commands {
 	t := m.target()
 	s := m.subjectOf(t)
 	var out commands
-	for i := range actions {
-		a := &actions[i]
+	for i := range m.actions {
+		a := &m.actions[i]
 		kind := "action"
 		if strings.HasPrefix(a.id, "go-") {
 			kind = "screen"
@@ -123,7 +124,7 @@ func (m *Model) onPaletteKey(k tea.KeyPressMsg) tea.Cmd {
 	n := len(m.input.found)
 	switch k.String() {
 	case "esc":
-		m.input.mode = inputNone
+		m.input.mode, m.input.all = inputNone, nil
 	case "up", "ctrl+p":
 		m.input.pick = max(0, m.input.pick-1)
 	case "down", "ctrl+n":

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"signalbox/model/acop"
@@ -152,25 +154,25 @@ func frameActions() []action {
 }
 
 // actionFor finds the action of a key, or nil.
-func actionFor(key string) *action {
-	for i := range actions {
-		for _, k := range actions[i].keys {
-			if k == key {
-				return &actions[i]
-			}
+func (m *Model) actionFor(key string) *action {
+	for i := range m.actions {
+		if slices.Contains(m.actions[i].keys, key) {
+			return &m.actions[i]
 		}
 	}
 	return nil
 }
 
 // actionByID finds an action, or nil.
-func actionByID(id string) *action {
-	for i := range actions {
-		if actions[i].id == id {
-			return &actions[i]
-		}
+func (m *Model) actionByID(id string) *action {
+	if i := indexOf(m.actions, id); i >= 0 {
+		return &m.actions[i]
 	}
 	return nil
+}
+
+func indexOf(list []action, id string) int {
+	return slices.IndexFunc(list, func(a action) bool { return a.id == id })
 }
 
 // subjectOf looks a target up in the state.

@@ -51,6 +51,45 @@ func TestKeysDoNotClash(t *testing.T) {
 	}
 }
 
+// Keys can be bound anew; what clashes or does not exist is refused by name.
+func TestRebind(t *testing.T) {
+	for _, c := range []struct {
+		keys map[string][]string
+		want string
+	}{
+		{nil, ""},
+		{map[string][]string{"grant": {"ctrl+g"}}, ""},
+		{map[string][]string{"grant": {"r"}}, `"r" would be both revoke and grant`},
+		{map[string][]string{"grant": {"j"}}, `"j" would be both grant and the`},
+		{map[string][]string{"grant": {"esc"}}, "the frame"},
+		{map[string][]string{"grant": {}}, "grant needs a key"},
+		{map[string][]string{"fly": {"f"}}, `there is no action "fly"`},
+	} {
+		err := CheckKeys(c.keys)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: %v, want %q", c.keys, err, c.want)
+		}
+	}
+	m := model(t, Options{Keys: map[string][]string{"grant": {"ctrl+g"}}})
+	m.room().Select(m.bodyCtx(), screen.Item("work:http:seam", 0))
+	m.route(uitest.Key("g"))
+	if len(m.dialogs) != 0 {
+		t.Error("the old key still acts")
+	}
+	m.route(uitest.Key("ctrl+g"))
+	if len(m.dialogs) != 1 || !strings.Contains(m.keyRow()+strings.Join(mapHelp(m), " "), "ctrl+g") {
+		t.Error("the new key does not act or is not shown")
+	}
+}
+
+func mapHelp(m *Model) []string {
+	var out []string
+	for _, l := range m.helpLines() {
+		out = append(out, l.hint.key)
+	}
+	return out
+}
+
 // Every action names itself in words, and its id once.
 func TestActionsAreDescribed(t *testing.T) {
 	ids := map[string]bool{}

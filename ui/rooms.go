@@ -115,7 +115,7 @@ func (m *Model) carryOut(in screen.Intent) tea.Cmd {
 }
 
 func (m *Model) runByID(id string, t screen.Target) tea.Cmd {
-	if a := actionByID(id); a != nil {
+	if a := m.actionByID(id); a != nil {
 		return m.run(a, t)
 	}
 	return nil

@@ -121,7 +121,7 @@ func (m *Model) onRoomKey(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+c":
 		return m.interrupt()
 	}
-	if a := actionFor(key); a != nil {
+	if a := m.actionFor(key); a != nil {
 		return m.run(a, m.target())
 	}
 	return nil

@@ -77,7 +77,7 @@ func (s *Screen) askLines(c *screen.Ctx, r rect, asks []fleet.Ask) []string {
 // columns are the widths of an ask's row.
 func columns(w int) []int {
 	return kit.Widths([]kit.Col{
-		{W: 1}, {W: 1}, {W: 11}, {W: 22, Min: 14, Grow: 3}, {W: 24, Min: 16, Grow: 4, Rank: 4},
+		{W: 1}, {W: 1}, {W: 11}, {W: 22, Min: 14, Grow: 3}, {W: 26, Grow: 4, Rank: 4},
 		{W: 12, Min: 10, Grow: 1, Rank: 2}, {W: 9, Rank: 3}, {W: 4, Right: true},
 	}, w)
 }
