@@ -112,14 +112,3 @@ func TestBadConfigs(t *testing.T) {
 		t.Errorf("missing file: %v", err)
 	}
 }
-
-func FuzzConfig(f *testing.F) {
-	f.Add("provider_id: agent:a:b\ncapabilities:\n  - name: x\n    command: [cat]\n")
-	f.Add("capabilities: {a: [b, &c d, *c]}\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		c, err := parseConfig([]byte(text), t.TempDir())
-		if err == nil && len(c.Capabilities) == 0 {
-			t.Error("taken without a capability")
-		}
-	})
-}

@@ -12,6 +12,8 @@ type sink interface {
 	write(b []byte) error
 	flush()
 	framing() framing
+	// until bounds how long a write may block on a caller that does not read.
+	until(t time.Time)
 }
 
 const (
@@ -27,6 +29,7 @@ const (
 func (p *Provider) follow(ctx context.Context, t *Task, stream bool, c call) (*outcome, error) {
 	w := t.attach(stream)
 	defer t.detach(w)
+	c.sink.until(lastWrite(t.deadline))
 	f := &follower{t: t, w: w, sink: c.sink, quotedID: appendString(nil, t.id), flushed: time.Now()}
 	if p.opts.NoStreaming {
 		f.sink = nil
@@ -78,6 +81,18 @@ func (p *Provider) follow(ctx context.Context, t *Task, stream bool, c call) (*o
 		}
 	}
 }
+
+// lastWrite is when a caller that does not read is given up: a stalled one stalls
+// its stream, but not for ever (B80). Replays of old outcomes get the same time.
+func lastWrite(deadline time.Time) time.Time {
+	if now := time.Now(); deadline.Before(now) {
+		deadline = now
+	}
+	return deadline.Add(stalledTime)
+}
+
+// stalledTime is how long behind its task's deadline a stream may be stalled.
+const stalledTime = 5 * time.Minute
 
 // follower is the state of one call of follow.
 type follower struct {

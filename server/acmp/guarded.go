@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // guarded is the response writer of one request. The SDK writes the response
@@ -70,7 +71,11 @@ func (g *guarded) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
+	_ = g.rc.SetWriteDeadline(time.Time{}) // the connection may serve others
 }
+
+// until implements sink.
+func (g *guarded) until(t time.Time) { _ = g.rc.SetWriteDeadline(t) } // not every server can
 
 // write implements sink.
 func (g *guarded) write(b []byte) error {

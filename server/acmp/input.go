@@ -82,9 +82,9 @@ func (in *input) read(ctx context.Context) (acmp.Payload, error) {
 	}
 }
 
-// wait returns once no more than soft bytes are held, or when stop is closed: the
-// back-pressure of an HTTP caller.
-func (in *input) wait(soft int, stop ...<-chan struct{}) {
+// wait returns once no more than soft bytes are held, or when one of the channels is
+// closed: the back-pressure of an HTTP caller.
+func (in *input) wait(soft int, over, gone <-chan struct{}) {
 	for {
 		in.mu.Lock()
 		held, wake := in.bytes, in.wake
@@ -94,9 +94,9 @@ func (in *input) wait(soft int, stop ...<-chan struct{}) {
 		}
 		select {
 		case <-wake:
-		case <-stop[0]:
+		case <-over:
 			return
-		case <-stop[1]:
+		case <-gone:
 			return
 		}
 	}

@@ -237,7 +237,7 @@ func (c *Command) watchProgress(t *Task, b []byte) {
 			continue
 		}
 		if f, ok := fraction(string(m[1])); ok {
-			t.Progress(f, strings.TrimSpace(strings.ToValidUTF8(string(clip(line, 200)), "\uFFFD")))
+			t.Progress(f, clipText(strings.TrimSpace(string(line)), 200))
 		}
 	}
 }
@@ -254,9 +254,10 @@ func fraction(s string) (float64, bool) {
 	return min(f/100, 1), true
 }
 
-func clip(b []byte, n int) []byte {
-	if len(b) > n {
-		return b[:n]
+// clipText is s as valid UTF-8 of at most n bytes, no character cut.
+func clipText(s string, n int) string {
+	if len(s) > n {
+		s = s[:wholeRunes([]byte(s[:n]))]
 	}
-	return b
+	return strings.ToValidUTF8(s, "\uFFFD")
 }

@@ -166,15 +166,15 @@ func (p *Provider) close(ctx context.Context) error {
 	return nil
 }
 
-// Describe is the endpoint and the capability declaration for a layer-5 descriptor
-// (A-053).
-type Describe struct {
+// Descriptor is the endpoint and the capability declaration as a layer-5 descriptor
+// needs them (A-053).
+type Descriptor struct {
 	Endpoint   string        `json:"endpoint,omitempty"`
 	ProviderID string        `json:"provider_id,omitempty"`
 	ACMP       acmp.Settings `json:"acmp"`
 }
 
 // Describe gives the descriptor for endpoint, a URL or "stdio".
-func (p *Provider) Describe(endpoint string) Describe {
-	return Describe{Endpoint: strings.TrimSpace(endpoint), ProviderID: p.opts.ProviderID, ACMP: p.settings}
+func (p *Provider) Describe(endpoint string) Descriptor {
+	return Descriptor{Endpoint: strings.TrimSpace(endpoint), ProviderID: p.opts.ProviderID, ACMP: p.settings}
 }

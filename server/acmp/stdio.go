@@ -241,6 +241,9 @@ func (c *stdioCall) flush() {
 	c.s.failLocked(c.s.out.Flush())
 }
 
+// until implements sink; a pipe that nobody reads stalls with its reader.
+func (c *stdioCall) until(time.Time) {}
+
 // framing implements sink.
 func (c *stdioCall) framing() framing { return stdioFraming }
 

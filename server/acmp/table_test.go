@@ -149,6 +149,7 @@ func (s *pausedSink) write(b []byte) error {
 	return nil
 }
 func (s *pausedSink) flush()           {}
+func (s *pausedSink) until(time.Time)  {}
 func (s *pausedSink) framing() framing { return sseFraming }
 
 // Output that cannot be sent in pieces is refused above the bound.

@@ -83,7 +83,8 @@ func (t *Task) ReadInput(ctx context.Context) (acmp.Payload, error) {
 }
 
 // Progress tells how far the work is; fraction is clamped to 0..1, a negative or
-// undefined one means unknown. It goes out with the next heartbeat.
+// undefined one means unknown, a long detail is cut. It goes out with the next
+// heartbeat.
 func (t *Task) Progress(fraction float64, detail string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,8 +93,11 @@ func (t *Task) Progress(fraction float64, detail string) {
 		f := math.Min(fraction, 1)
 		t.progress = &f
 	}
-	t.detail = detail
+	t.detail = clipText(detail, maxDetailBytes)
 }
+
+// maxDetailBytes bounds the text of a heartbeat.
+const maxDetailBytes = 1024
 
 // Emit sends one chunk of output. It blocks while the output held of the task is
 // at its bound because a caller reads slowly, and fails when the task is over.
