@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +50,7 @@ func (g *globals) openWork(ctx context.Context, changes bool) (*work, func(), er
 	if changes && g.readOnly {
 		return nil, nil, failf(exitUsage, "this command changes something and --read-only was given")
 	}
-	log, closeLog, err := g.workLog()
+	log, closeLog, err := g.newLogger(nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,18 +60,6 @@ func (g *globals) openWork(ctx context.Context, changes bool) (*work, func(), er
 		return nil, nil, err
 	}
 	return &work{g: g, c: c}, func() { c.Close(); closeLog() }, nil
-}
-
-// workLog is --log-file, or nothing: stderr is for the one line that matters.
-func (g *globals) workLog() (*slog.Logger, func(), error) {
-	if g.logFile == "" {
-		return slog.New(slog.DiscardHandler), func() {}, nil
-	}
-	f, err := os.OpenFile(g.logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, nil, failf(exitUsage, "the log cannot be written: %w", err)
-	}
-	return slog.New(slog.NewJSONHandler(f, nil)), func() { f.Close() }, nil
 }
 
 // printJSON prints v as one line.

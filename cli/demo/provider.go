@@ -75,7 +75,11 @@ func (p *Providers) open(ctx context.Context, name string, o provider.Options, w
 	if err != nil {
 		return fmt.Errorf("provider %s: %w", name, err)
 	}
-	p.closers = append(p.closers, pr.Close)
+	p.closers = append(p.closers, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, finishWithin)
+		defer cancel()
+		return pr.Close(ctx)
+	})
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,7 +98,11 @@ func (p *Providers) open(ctx context.Context, name string, o provider.Options, w
 	return nil
 }
 
-// Close stops what runs, within ctx.
+// finishWithin is how long simulated tasks may still run at the end: nobody
+// waits for their outcome.
+const finishWithin = 100 * time.Millisecond
+
+// Close cancels what runs and waits for it, within ctx.
 func (p *Providers) Close(ctx context.Context) error {
 	var errs []error
 	for _, c := range p.closers {
