@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"signalbox/model/acmp"
+	"signalbox/model/fleet"
 	"signalbox/ui/dialog"
 	"signalbox/ui/kit"
 	"signalbox/ui/screen"
@@ -190,6 +191,7 @@ func (m *Model) startTask(inv acmp.Invocation, file, typ string) tea.Cmd {
 		return m.toast(screen.Warn, "invoke "+f.name+": the last one is still being sent")
 	}
 	m.acts.begin(f)
+	m.apply(fleet.OwnAct{At: m.clock.now, ID: f.id, Verb: "invoke"})
 	buyer, now, ctx, id := m.opts.Buyer, m.opts.Now, m.ctx, f.id
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, actTimeout)

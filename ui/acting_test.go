@@ -252,6 +252,7 @@ func TestRefusalIsExplained(t *testing.T) {
 		}
 		r.to("decide")
 		r.Keys("d", "enter")
+		r.Wait(3 * time.Second)
 		r.Must("signalbox.revision_mismatch", "it changed since it was shown", "requires_attention")
 		r.MustNot("requested: decide")
 		r.Wait(time.Minute)
@@ -306,6 +307,53 @@ func TestRenewalDoesNotStopADecision(t *testing.T) {
 		r.Keys("enter", "y")
 		if a := r.last(); a.IfRevision != 1950 {
 			t.Fatalf("%+v", a)
+		}
+	})
+}
+
+// An act that only a sign of life overtook is asked once more; a change that
+// matters is explained.
+func TestOvertakenAct(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.owner.Answer = func(a acop.Act) (*acop.Receipt, error) {
+			if a.IfRevision < 1960 {
+				return nil, acop.Errorf(acop.CodeRevisionMismatch, "it is at 1960")
+			}
+			return &acop.Receipt{Revision: 1961}, nil
+		}
+		r.to("lease")
+		r.Keys("r", "enter")
+		r.MustNot("refused:")
+		it := item(t, "work:ui:table")
+		it.Lease.Progress = "nearly"
+		r.facts(uitest.Changed(it, acop.VerbHeartbeat, 1960, time.Now()))
+		r.Must("revoke work:ui:table: done")
+		acts := r.owner.Acts()
+		if len(acts) != 2 || acts[1].IfRevision != 1960 || acts[0].Key == acts[1].Key {
+			t.Fatalf("%+v", acts)
+		}
+	})
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.owner.Answer = func(acop.Act) (*acop.Receipt, error) {
+			return nil, acop.Errorf(acop.CodeRevisionMismatch, "it is at 1960")
+		}
+		r.to("lease")
+		r.Keys("r", "enter")
+		it := item(t, "work:ui:table")
+		it.WorkItem.Status, it.Lease = acop.StatusReady, nil
+		r.facts(uitest.Changed(it, acop.VerbExpire, 1960, time.Now()))
+		r.Must("refused: signalbox.revision_mismatch", "it is now ready")
+		// And one whose event never comes is given up.
+		r.Keys("esc")
+		r.to("decide")
+		r.Keys("d", "enter")
+		r.MustNot("refused:")
+		r.Wait(3 * time.Second)
+		r.Must("refused: signalbox.revision_mismatch")
+		if n := len(r.owner.Acts()); n != 2 {
+			t.Fatalf("%d acts", n)
 		}
 	})
 }

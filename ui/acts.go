@@ -42,6 +42,12 @@ type flight struct {
 	answered uint64
 	done     bool
 	bulk     *bulk
+	// item is what the act was decided on.
+	item *acop.Item
+	// stale is the owner's refusal of an act that a sign of life overtook; it is
+	// asked once more when the state has caught up. again tells it was.
+	stale error
+	again bool
 }
 
 // bulk gathers the answers of one act on many targets.
@@ -108,7 +114,7 @@ func (m *Model) do(verb string, t screen.Target, act acop.Act, b *bulk) tea.Cmd 
 	if w := m.acts.busy(t); w != "" {
 		return m.refuse(verb, t, w+" is still waiting for the owner's answer; one act at a time", b)
 	}
-	f := &flight{verb: verb, name: targetName(t), target: t, act: act, bulk: b}
+	f := &flight{verb: verb, name: targetName(t), target: t, act: act, bulk: b, item: m.state.Items[t.WorkItemID]}
 	m.acts.begin(f)
 	f.act.Key = m.acts.session + "-" + strconv.Itoa(f.id)
 	m.apply(fleet.OwnAct{At: m.clock.now, ID: f.id, Act: f.act, Verb: string(act.Verb)})
@@ -159,26 +165,33 @@ func (m *Model) onActDone(msg actDone) tea.Cmd {
 		Done: true, Err: msg.err, Receipt: msg.receipt,
 	})
 	if msg.err != nil {
-		m.acts.end(f)
 		m.opts.Log.Warn("act refused", "id", f.id, "verb", f.verb, "error", msg.err)
+		if m.overtaken(f, msg.err) {
+			return tea.Batch(m.askAgain(f), tea.Tick(catchUp, func(time.Time) tea.Msg { return caughtUp{f.id} }))
+		}
+		m.acts.end(f)
 		return m.refused(f, msg.err)
 	}
 	f.done = true
 	if msg.receipt != nil {
 		f.answered = msg.receipt.Revision
 	}
-	cmd := m.told(f, msg.receipt)
-	m.confirm()
-	return cmd
+	return tea.Batch(m.told(f, msg.receipt), m.confirm())
 }
 
-// confirm ends the acts whose own event the state has reached.
-func (m *Model) confirm() {
+// confirm ends the acts whose own event the state has reached, and asks those
+// once more that a sign of life overtook.
+func (m *Model) confirm() tea.Cmd {
+	var cmds []tea.Cmd
 	for _, f := range m.acts.flying {
-		if f.done && f.taskID == "" && m.state.Revision >= f.answered {
+		switch {
+		case f.stale != nil:
+			cmds = append(cmds, m.askAgain(f))
+		case f.done && f.taskID == "" && m.state.Revision >= f.answered:
 			m.acts.end(f)
 		}
 	}
+	return tea.Batch(cmds...)
 }
 
 // told says what an act did, in the owner's words.

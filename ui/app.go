@@ -34,6 +34,9 @@ type Options struct {
 	Now func() time.Time
 	// CarriesOwner tells that the owner ends with this program.
 	CarriesOwner bool
+	// Passing tells that nothing of this box is meant to stay, so that q leaves
+	// without asking.
+	Passing bool
 	// CanBackground offers, when quitting, to keep the work going without the
 	// screen; see [Model.Background].
 	CanBackground bool

@@ -20,9 +20,8 @@ func (m *Model) onFacts(msg FactsMsg) tea.Cmd {
 		m.state.Apply(f)
 	}
 	m.rooms.lastFact = m.clock.now
-	m.confirm()
 	m.dropClosedMarks()
-	cmd := tea.Batch(m.watchLink(was), m.watchQueue(), m.refreshSheet())
+	cmd := tea.Batch(m.confirm(), m.watchLink(was), m.watchQueue(), m.refreshSheet())
 	m.tell(screen.Applied{})
 	return cmd
 }

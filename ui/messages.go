@@ -73,5 +73,8 @@ type quietOver struct{ id int }
 // pasteOver ends the pause after a paste.
 type pasteOver struct{ id int }
 
+// caughtUp ends the wait for the state to catch up with an overtaken act.
+type caughtUp struct{ id int }
+
 // clickOver ends the span in which a second click opens.
 type clickOver struct{ id int }

@@ -285,8 +285,12 @@ func (m *Model) quit([]subject) tea.Cmd {
 // whatStops says what would stop with this program.
 func (m *Model) whatStops() []dialog.Line {
 	var out []dialog.Line
+	if m.opts.Passing {
+		return nil
+	}
 	if n := m.running(); n > 0 {
-		out = append(out, dialog.Text(plural(n, "task is running", "tasks are running")+"; they are cancelled when this program ends.", dialog.Warn))
+		out = append(out, dialog.Text(plural(n, "task is running", "tasks are running")+
+			". Those over HTTP go on and are attached again at the next start; providers on stdio end with this program.", dialog.Warn))
 	}
 	if n := m.held(); n > 0 && m.opts.CarriesOwner {
 		out = append(out, dialog.Text(plural(n, "claim is live", "claims are live")+

@@ -44,6 +44,9 @@ func (m *Model) ask(d *dialog.Dialog, ss []subject, info func([]subject) []dialo
 		}
 	}
 	m.dialogs = append(m.dialogs, o)
+	if d.Auto {
+		return m.waitQuiet(o)
+	}
 	return nil
 }
 

@@ -62,6 +62,8 @@ func (m *Model) routeRest(msg tea.Msg) tea.Cmd {
 		return m.onToastOver(msg)
 	case quietOver:
 		m.onQuietOver(msg)
+	case caughtUp:
+		return m.onCaughtUp(msg)
 	case clickOver:
 		if msg.id == m.pointer.click {
 			m.pointer.waiting = false
