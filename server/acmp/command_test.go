@@ -64,20 +64,30 @@ func streamed(id string) map[string]any { return invokeParamsOf(id, map[string]a
 // Each line is one chunk with its end; a line without one goes out after 100 ms.
 func TestLines(t *testing.T) {
 	needShell(t)
-	onBoth(t, shell(`printf 'one\ntwo\r\n'; printf 'par'; sleep 0.3; printf 'tial\n'; printf 'last'`, nil),
-		func(t *testing.T, _ *Provider, c peer) {
-			ms := c.request(t, acmp.MethodInvoke, streamed(taskID())).all(t)
-			if got := joined(t, ms); got != "one\ntwo\r\npartial\nlast" {
-				t.Errorf("joined %q", got)
-			}
-			want := `["one\n" "two\r\n" "par" "tial\n" "last" ""]`
-			if got := fmt.Sprint(chunks(ms)); got != want {
-				t.Errorf("chunks %s, want %s", got, want)
-			}
-			if last := ms[len(ms)-1]; last.Result == nil || !last.Result.OutputStreamed {
-				t.Errorf("last: %s", last.raw)
-			}
-		})
+	var dir string
+	opts := func() Options {
+		dir = t.TempDir()
+		return shell(`printf 'one\ntwo\r\n'; printf 'par'; while [ ! -e go ]; do sleep 0.02; done; printf 'tial\n'; printf 'last'`,
+			func(c *Command) { c.Dir = dir })()
+	}
+	onBoth(t, opts, func(t *testing.T, _ *Provider, c peer) {
+		r := c.request(t, acmp.MethodInvoke, streamed(taskID()))
+		ms := []message{r.next(t), r.next(t), r.next(t)}
+		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ms = append(ms, r.all(t)...)
+		if got := joined(t, ms); got != "one\ntwo\r\npartial\nlast" {
+			t.Errorf("joined %q", got)
+		}
+		want := `["one\n" "two\r\n" "par" "tial\n" "last" ""]`
+		if got := fmt.Sprint(chunks(ms)); got != want {
+			t.Errorf("chunks %s, want %s", got, want)
+		}
+		if last := ms[len(ms)-1]; last.Result == nil || !last.Result.OutputStreamed {
+			t.Errorf("last: %s", last.raw)
+		}
+	})
 }
 
 // B24: no character is cut, wherever the writes are; a bad byte is one U+FFFD.
@@ -111,7 +121,7 @@ func TestNoCharacterIsCut(t *testing.T) {
 
 func TestNDJSON(t *testing.T) {
 	needShell(t)
-	o := shell(`echo '{"a":1}'; echo '{"acmp":"heartbeat","progress":0.4,"detail":"half"}'; echo; echo 'stray warning'; sleep 0.2; printf '[2]'`,
+	o := shell(`echo '{"a":1}'; echo '{"acmp":"heartbeat","progress":0.4,"detail":"half"}'; echo; echo 'stray warning'; sleep 0.5; printf '[2]'`,
 		func(c *Command) { c.Output = OutputNDJSON })()
 	o.HeartbeatInterval = 50 * time.Millisecond
 	p := newProvider(t, o)
@@ -447,7 +457,7 @@ func TestCommandTimeout(t *testing.T) {
 
 func TestProgressPattern(t *testing.T) {
 	needShell(t)
-	o := shell(`printf 'at 40%%\r' >&2; sleep 0.2`, func(c *Command) { c.Progress = regexp.MustCompile(`(\d+)%`) })()
+	o := shell(`printf 'at 40%%\r' >&2; sleep 0.5`, func(c *Command) { c.Progress = regexp.MustCompile(`(\d+)%`) })()
 	o.HeartbeatInterval = 40 * time.Millisecond
 	p := newProvider(t, o)
 	seen := false

@@ -79,6 +79,17 @@ func (e *envelope) metaVersion() string {
 	return p.Meta.Version
 }
 
+// complete adds the _meta that MCP wants to a request that has none at all (D-06).
+func (e *envelope) complete() {
+	var p struct {
+		Meta json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(orEmpty(e.Params), &p) == nil && p.Meta == nil {
+		e.Params = withMember(orEmpty(e.Params), "_meta", `{"io.modelcontextprotocol/protocolVersion":"`+protocolVersion+
+			`","io.modelcontextprotocol/clientCapabilities":{}}`)
+	}
+}
+
 // checkVersion demands the version header on a request, equal to that of _meta,
 // and a revision that is spoken here (A-029, A-032, A-050). A missing _meta is left
 // to the SDK.
@@ -175,4 +186,18 @@ func spliceID(msg []byte, ours string, theirs json.RawMessage) []byte {
 	out = append(out, `"jsonrpc":"2.0","id":`...)
 	out = append(out, theirs...)
 	return append(out, msg[i+len(head)-1:]...)
+}
+
+// withMember adds a member at the end of a JSON object, where it wins over an
+// earlier one of that name. What is no object stays as it is.
+func withMember(object json.RawMessage, name, value string) json.RawMessage {
+	o := bytes.TrimSpace(object)
+	if len(o) < 2 || o[0] != '{' {
+		return object
+	}
+	out := append([]byte(nil), o[:len(o)-1]...)
+	if len(bytes.TrimSpace(o[1:len(o)-1])) > 0 {
+		out = append(out, ',')
+	}
+	return append(out, `"`+name+`":`+value+`}`...)
 }

@@ -137,6 +137,14 @@ func (f *front) notification(w http.ResponseWriter, r *http.Request, principal s
 
 // request hands one request to the SDK.
 func (f *front) request(w http.ResponseWriter, r *http.Request, principal string, env *envelope) {
+	if f.p.opts.Lenient {
+		env.complete()
+		for name, value := range map[string]string{headerVersion: protocolVersion, headerMethod: env.Method} {
+			if r.Header.Get(name) == "" {
+				r.Header.Set(name, value)
+			}
+		}
+	}
 	if bad := env.checkVersion(r.Header.Get(headerVersion)); bad != nil {
 		writeHTTPError(w, http.StatusBadRequest, env.ID, bad)
 		return

@@ -398,6 +398,30 @@ func TestProof(t *testing.T) {
 	}
 }
 
+// D-06: bare requests are served where that is asked for, and only there.
+func TestLenient(t *testing.T) {
+	bare := func() string {
+		return `{"jsonrpc":"2.0","id":1,"method":"acmp/invoke","params":{"task_id":"` + taskID() + `","capability":"work","input":{"type":"text","data":""}}}`
+	}
+	p, c := idleProvider(t, func(o *Options) { o.Lenient = true })
+	if res, body := exchange(t, c.url, "POST", bare(), nil); res.StatusCode != 200 || !strings.Contains(body, `"output"`) {
+		t.Errorf("lenient: %d %s", res.StatusCode, body)
+	}
+	s := overStdio(t, p)
+	r := &reply{msgs: make(chan message, 1)}
+	s.mu.Lock()
+	s.calls["1"] = r
+	s.mu.Unlock()
+	s.write(t, []byte(bare()))
+	if m := r.next(t); m.Result == nil {
+		t.Errorf("lenient stdio: %s", m.raw)
+	}
+	_, c = idleProvider(t, nil)
+	if res, _ := exchange(t, c.url, "POST", bare(), nil); res.StatusCode != 400 {
+		t.Errorf("strict: %d", res.StatusCode)
+	}
+}
+
 // B87: a message above the bound is refused.
 func TestMessageBound(t *testing.T) {
 	p, c := idleProvider(t, func(o *Options) { o.Limits.MessageBytes = 4096 })

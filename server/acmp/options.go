@@ -94,6 +94,9 @@ type Options struct {
 	// IgnoreStream answers stream:true with a whole result where streaming is not
 	// advertised, instead of -33007.
 	IgnoreStream bool
+	// Lenient also serves requests without MCP's _meta and mirrored headers, as
+	// peers built from ACMP's samples send them (D-06).
+	Lenient bool
 	// Escrow judges escrow ids; nil accepts them as unverified, and says so in
 	// the log (D-18).
 	Escrow EscrowVerifier

@@ -121,6 +121,9 @@ func (s *stdio) take(line []byte, sdk io.Writer) error {
 		s.writeError(env.ID, unsupportedVersion(""))
 		return nil
 	}
+	if s.p.opts.Lenient {
+		env.complete()
+	}
 	_, err := sdk.Write(s.begin(env))
 	return err
 }
@@ -135,7 +138,7 @@ func (s *stdio) begin(env *envelope) []byte {
 	s.calls[n] = c
 	if env.Method == acmp.MethodInvoke {
 		c.taskID = taskIDOf(params)
-		params = withMember(params, callMember, n)
+		params = withMember(params, callMember, strconv.FormatInt(n, 10))
 	}
 	s.mu.Unlock()
 	return append(env.withID(strconv.FormatInt(n, 10), params), '\n')
@@ -357,19 +360,4 @@ func taskIDOf(params json.RawMessage) string {
 	}
 	_ = json.Unmarshal(orEmpty(params), &p) // what is no string is no id
 	return p.TaskID
-}
-
-// withMember adds a member at the end of a JSON object, where it wins over an
-// earlier one of that name. What is no object stays as it is.
-func withMember(object json.RawMessage, name string, value int64) json.RawMessage {
-	o := bytes.TrimSpace(object)
-	if len(o) < 2 || o[0] != '{' {
-		return object
-	}
-	out := append([]byte(nil), o[:len(o)-1]...)
-	if len(bytes.TrimSpace(o[1:len(o)-1])) > 0 {
-		out = append(out, ',')
-	}
-	out = append(out, `"`+name+`":`...)
-	return append(strconv.AppendInt(out, value, 10), '}')
 }
