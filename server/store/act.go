@@ -9,10 +9,33 @@ import (
 
 // message is one checked message of the log.
 type message struct {
-	rev     uint64
+	rev     uint64 // its revision; the same as seq unless it was kept by a compaction
+	seq     uint64 // its place in the engine's stream
 	subject string
 	seal    seal
 	payload []byte
+	idem    *Idempotency // decoded ahead, or nil
+	at      spot         // where it stands in the files, while they are read
+}
+
+// newPlaced gives a checked message its place.
+func newPlaced(seq uint64, subject string, sl seal, payload []byte) message {
+	m := message{rev: seq, seq: seq, subject: subject, seal: sl, payload: payload}
+	if sl.kept.rev > 0 {
+		m.rev = sl.kept.rev
+	}
+	return m
+}
+
+// end is the revision of the act that the message belongs to.
+func (m *message) end() uint64 {
+	switch {
+	case m.seal.kept.rev > 0:
+		return m.seal.kept.act
+	case m.seal.part.n > 0:
+		return m.rev + uint64(m.seal.part.n-m.seal.part.i)
+	}
+	return m.rev
 }
 
 // applied is a decoded record at its place in the log.
@@ -54,9 +77,8 @@ func settle(m message, rec *Record) applied {
 	if p.n == 0 {
 		p = part{i: 1, n: 1, all: len(rec.Events)}
 	}
-	end := m.rev + uint64(p.n-p.i)
 	for i := range rec.Events {
-		complete(&rec.Events[i], rec, end, p.off+i, p.all)
+		complete(&rec.Events[i], rec, m.end(), p.off+i, p.all)
 	}
 	return applied{rev: m.rev, subject: m.subject, rec: rec}
 }

@@ -138,7 +138,12 @@ func (s *Store) message(c *Change, subj string, p part) (*nats.Msg, error) {
 	}
 	s.mu.RLock()
 	head, old, real := s.p.head, s.p.items[r.ID], s.p.heads[subj]
+	stale := r.Kind == KindSettings && s.p.settings.Revision > c.Expected
 	s.mu.RUnlock()
+	expected, there := s.seqOf(c.Expected)
+	if stale || !there {
+		return nil, ErrConflict
+	}
 	if r.Kind == KindItem {
 		if old != nil && old.Revision > c.Expected {
 			return nil, ErrConflict // known without asking the engine
@@ -162,7 +167,7 @@ func (s *Store) message(c *Change, subj string, p part) (*nats.Msg, error) {
 	}
 	s.sent.keep(m, back)
 	if r.Kind != KindAudit { // refusals pile up; they have no state to race for
-		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(max(c.Expected, real)))
+		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(max(expected, real)))
 	}
 	return m, nil
 }

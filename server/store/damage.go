@@ -17,10 +17,12 @@ type DamageError struct {
 	// older or a foreign copy was put in its place.
 	Other bool
 	Note  string // what is wrong with the note itself; "" = nothing
+	// Engine says how the engine's view differs from the files; "" = not.
+	Engine string
 }
 
 func (d *DamageError) any() bool {
-	return len(d.Missing) > 0 || len(d.Broken) > 0 || d.Last < d.Noted || d.Other || d.Note != ""
+	return len(d.Missing) > 0 || len(d.Broken) > 0 || d.Last < d.Noted || d.Other || d.Note != "" || d.Engine != ""
 }
 
 // what says what is wrong, without ways out.
@@ -45,13 +47,17 @@ func (d *DamageError) what() string {
 	if d.Note != "" {
 		parts = append(parts, d.Note)
 	}
+	if d.Engine != "" {
+		parts = append(parts, d.Engine)
+	}
 	return strings.Join(parts, "; ")
 }
 
 // Error says what is wrong and names the ways out.
 func (d *DamageError) Error() string {
 	return fmt.Sprintf("the log in %s is damaged: %s. It is not served in this state. "+
-		"Restore the folder from a backup, copy it from another owner, or start once with --accept-loss to go on with what is left",
+		"Keep a copy of the folder as it is (cp -a). Then restore it from a backup, copy it from another owner, "+
+		"or start once with serve --accept-loss to go on with what is left",
 		d.Dir, d.what())
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -13,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// engineDir is the engine's part of the folder.
+// engineDir is the engine's part of the folder in the first generation.
 const engineDir = "log"
 
 const (
@@ -39,13 +38,15 @@ type engine struct {
 	js  jetstream.JetStream
 }
 
-func startEngine(dir string, log *slog.Logger) (*engine, error) {
+// startEngine starts the server on its folder. With sync every message is on
+// the disk before it is acknowledged.
+func startEngine(dir string, sync bool, log *slog.Logger) (*engine, error) {
 	srv, err := server.NewServer(&server.Options{
 		ServerName:             "signalbox",
 		DontListen:             true,
 		JetStream:              true,
-		StoreDir:               filepath.Join(dir, engineDir),
-		SyncAlways:             true,
+		StoreDir:               dir,
+		SyncAlways:             sync,
 		MaxPayload:             maxRecord,
 		NoSigs:                 true,
 		DisableJetStreamBanner: true,
@@ -93,6 +94,9 @@ func (e *engine) openStream(ctx context.Context, first uint64) (jetstream.Stream
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	if first == 1 {
+		first = 0 // the engine's way to say so
 	}
 	s, err = e.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name:        streamName,

@@ -64,7 +64,7 @@ func (s *Store) receive(m jetstream.Msg, next uint64) (rev uint64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("the record at revision %d: %w", rev, err)
 	}
-	msg := message{rev: rev, subject: m.Subject(), seal: sl, payload: m.Data()}
+	msg := newPlaced(rev, m.Subject(), sl, m.Data())
 	var a *act
 	if rec, ok := s.sent.take(sl.sum); ok {
 		a = s.incoming.put(msg, settle(msg, rec))

@@ -29,7 +29,8 @@ func (s *Store) History(ctx context.Context, workItemID string) (events []acop.E
 	}
 	all = append(all, refused...)
 	for _, e := range s.Entries(EntryQuery{WorkItemID: workItemID}) {
-		posted, err := s.readSubject(ctx, subject(KindEntry, e.Entry.EntryID), e.Revision, e.Revision)
+		at, _ := s.seqOf(e.Revision)
+		posted, err := s.readSubject(ctx, subject(KindEntry, e.Entry.EntryID), at, at)
 		if err != nil {
 			return nil, nil, fmt.Errorf("history of %q: %w", workItemID, err)
 		}

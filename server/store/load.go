@@ -12,13 +12,10 @@ import (
 )
 
 // load builds the projection from the last record of each subject.
-func (s *Store) load(ctx context.Context, f *scan) error {
-	records, err := s.lastRecords(ctx, f)
-	if err != nil {
-		return err
-	}
-	sortApplied(records)
-	for _, r := range records {
+func (s *Store) load(f *scan) error {
+	s.tail, s.first, s.kept, s.keptAt = f.gen.Tail, f.gen.First, f.kept, f.keptAt
+	sortApplied(f.records)
+	for _, r := range f.records {
 		s.p.applyRecord(r)
 	}
 	s.p.head = link{rev: f.last, sum: f.head.sum}
@@ -89,14 +86,14 @@ func (s *Store) readLast(ctx context.Context, f *scan) ([]applied, error) {
 			return nil, fmt.Errorf("load the log: %w", err)
 		}
 		rev := meta.Sequence.Stream
-		if p := f.places[msg.Subject()]; p == nil || p.good != rev {
+		if p := f.places[msg.Subject()]; p == nil || p.good != rev || msg.Subject() == generationSubject {
 			continue // there, but does not count
 		}
 		sl, err := openSeal(msg.Subject(), msg.Headers(), msg.Data())
 		if err != nil {
 			return nil, fmt.Errorf("the record at revision %d: %w", rev, err)
 		}
-		msgs = append(msgs, message{rev: rev, subject: msg.Subject(), seal: sl, payload: msg.Data()})
+		msgs = append(msgs, newPlaced(rev, msg.Subject(), sl, msg.Data()))
 	}
 	return decodeAll(msgs)
 }

@@ -43,6 +43,9 @@ type losses struct {
 	list    []loss
 	missing []Range
 	skip    map[uint64]bool
+	// before is the first revision of the history: a compaction left behind
+	// whatever was lost before it and gave its places to other records.
+	before uint64
 }
 
 func readLosses(dir string) (*losses, error) {
@@ -85,11 +88,11 @@ func (l *losses) accept(x loss) error {
 }
 
 // isBroken reports whether a revision, though there, must not be served.
-func (l *losses) isBroken(rev uint64) bool { return l.skip[rev] }
+func (l *losses) isBroken(rev uint64) bool { return rev >= l.before && l.skip[rev] }
 
 // isMissing reports whether a revision was accepted as missing.
 func (l *losses) isMissing(rev uint64) bool {
-	return slices.ContainsFunc(l.missing, func(r Range) bool { return r.From <= rev && rev <= r.To })
+	return rev >= l.before && slices.ContainsFunc(l.missing, func(r Range) bool { return r.From <= rev && rev <= r.To })
 }
 
 // writeSynced replaces a file so that after a power cut the old or the new

@@ -50,7 +50,7 @@ func check(m *jetstream.RawStreamMsg) (message, error) {
 	if err != nil {
 		return message{}, fmt.Errorf("the record at revision %d: %w", m.Sequence, err)
 	}
-	return message{rev: m.Sequence, subject: m.Subject, seal: sl, payload: m.Data}, nil
+	return newPlaced(m.Sequence, m.Subject, sl, m.Data), nil
 }
 
 // readActs reads whole acts after a revision, up to another one: at least one,

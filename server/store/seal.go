@@ -18,10 +18,13 @@ import (
 
 // Headers of a message. They are covered by the seal.
 const (
+	headerPrefix = "Sb-"
+
 	headerSum   = "Sb-Sum"   // hex SHA-256 over everything below, the subject and the payload
 	headerLink  = "Sb-Link"  // "<revision> <sum>" of the newest record the writer had seen
 	headerPart  = "Sb-Part"  // place in an act of several records; absent: the record is the act
 	headerIndex = "Sb-Index" // what a start must know without reading the payload
+	headerKept  = "Sb-Kept"  // "<revision> <act's revision>" that a record had in the log it was kept from
 )
 
 // sum is the checksum of a message.
@@ -57,21 +60,31 @@ type index struct {
 
 func (x index) empty() bool { return x.Ended == nil && len(x.Intents) == 0 && x.IdemAt == 0 }
 
+// kept is what a record that outlived a compaction was: it stands at another
+// place in the log now, and people still know it by its old revision.
+type kept struct {
+	rev uint64 // of the record; 0 = the record was not kept from elsewhere
+	act uint64 // of the act it was a part of
+}
+
 // seal is the decoded and checked header of a message.
 type seal struct {
 	sum   sum
 	link  link
 	part  part // n == 0: the record is the whole act
+	kept  kept
 	index index
 }
 
 var errSeal = errors.New("checksum does not fit")
 
+func (l link) String() string { return strconv.FormatUint(l.rev, 10) + " " + l.sum.String() }
+
 // newMessage makes the sealed message of one record.
 func newMessage(subj string, payload []byte, l link, p part, x index) (*nats.Msg, error) {
 	m := nats.NewMsg(subj)
 	m.Data = payload
-	m.Header.Set(headerLink, strconv.FormatUint(l.rev, 10)+" "+l.sum.String())
+	m.Header.Set(headerLink, l.String())
 	if p.n > 0 {
 		m.Header.Set(headerPart, fmt.Sprintf("%d %d %d %d", p.i, p.n, p.off, p.all))
 	}
@@ -92,7 +105,12 @@ func newMessage(subj string, payload []byte, l link, p part, x index) (*nats.Msg
 func sumOf(subj string, h nats.Header, payload []byte) sum {
 	d := sha256.New()
 	var n [8]byte
-	for _, s := range []string{"signalbox 1", subj, h.Get(headerLink), h.Get(headerPart), h.Get(headerIndex)} {
+	parts := []string{"signalbox 1", subj, h.Get(headerLink), h.Get(headerPart), h.Get(headerIndex)}
+	if k := h.Get(headerKept); k != "" {
+		parts[0] = "signalbox 1 kept"
+		parts = append(parts, k)
+	}
+	for _, s := range parts {
 		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
 		d.Write(n[:])
 		d.Write([]byte(s))
@@ -111,15 +129,17 @@ func openSeal(subj string, h nats.Header, payload []byte) (seal, error) {
 	}
 	// From here on the headers are what this program wrote; anything that does
 	// not parse was written by another version.
-	rev, hash, _ := strings.Cut(h.Get(headerLink), " ")
-	n, err := strconv.ParseUint(rev, 10, 64)
-	if err != nil || !s.link.sum.parse(hash) {
+	if !s.link.parse(h.Get(headerLink)) {
 		return seal{}, fmt.Errorf("unknown form of link %q", h.Get(headerLink))
 	}
-	s.link.rev = n
 	if p := h.Get(headerPart); p != "" {
 		if _, err := fmt.Sscanf(p, "%d %d %d %d", &s.part.i, &s.part.n, &s.part.off, &s.part.all); err != nil {
 			return seal{}, fmt.Errorf("unknown form of part %q", p)
+		}
+	}
+	if k := h.Get(headerKept); k != "" {
+		if _, err := fmt.Sscanf(k, "%d %d", &s.kept.rev, &s.kept.act); err != nil || s.kept.rev == 0 {
+			return seal{}, fmt.Errorf("unknown form of kept %q", k)
 		}
 	}
 	if x := h.Get(headerIndex); x != "" {
@@ -132,6 +152,13 @@ func openSeal(subj string, h nats.Header, payload []byte) (seal, error) {
 		}
 	}
 	return s, nil
+}
+
+func (l *link) parse(text string) bool {
+	rev, hash, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseUint(rev, 10, 64)
+	l.rev = n
+	return err == nil && l.sum.parse(hash)
 }
 
 func (s *sum) parse(text string) bool {

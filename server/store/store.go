@@ -31,7 +31,13 @@ type Store struct {
 	eng    *engine
 	stream jetstream.Stream
 	lost   *losses
-	first  uint64 // first revision that this log can hold
+	gen    generation
+	first  uint64 // first place in the stream
+	tail   uint64 // first revision of the history
+	// kept are the revisions of the records from before the history, in the
+	// order in which they stand in the stream from keptAt on.
+	kept   []uint64
+	keptAt uint64
 
 	mu sync.RWMutex // guards p
 	p  *projection
@@ -52,8 +58,8 @@ type Store struct {
 	wg        sync.WaitGroup
 }
 
-// Open takes the folder for this process, starts the engine, checks the whole
-// log, loads it and follows it. *[ErrInUse] names the process that has the
+// Open takes the folder for this process, checks the whole log, starts the
+// engine on it, loads it and follows it. *[ErrInUse] names the process that has the
 // folder open; *[DamageError] says what is missing and what can be done. ctx
 // bounds the opening alone.
 func Open(ctx context.Context, o Options) (*Store, error) {
@@ -90,14 +96,14 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if s.lost, err = readLosses(o.Dir); err != nil {
 		return err
 	}
-	if s.eng, err = startEngine(o.Dir, s.log); err != nil {
-		return err
-	}
 	found, err := s.verify(ctx, o.AcceptLoss)
 	if err != nil {
 		return err
 	}
-	if err := s.load(ctx, found); err != nil {
+	if err := s.load(found); err != nil {
+		return err
+	}
+	if err := s.clearOthers(); err != nil {
 		return err
 	}
 	s.hub = newHub(o.EventBuffer, s.p.head.rev)

@@ -32,8 +32,8 @@ func (s *Store) Subscribe(ctx context.Context, after uint64, filter EventFilter)
 	if last := s.Revision(); after > last {
 		return nil, &ErrCursorAhead{Last: last}
 	}
-	if after+1 < s.first {
-		return nil, &ErrLost{Resume: s.first - 1}
+	if after+1 < s.tail {
+		return nil, &ErrLost{Resume: s.tail - 1}
 	}
 	s.hub.count(+1)
 	return &Subscription{s: s, filter: filter, at: after, closed: make(chan struct{})}, nil
