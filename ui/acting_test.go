@@ -344,7 +344,7 @@ func TestOvertakenAct(t *testing.T) {
 		it := item(t, "work:ui:table")
 		it.WorkItem.Status, it.Lease = acop.StatusReady, nil
 		r.facts(uitest.Changed(it, acop.VerbExpire, 1960, time.Now()))
-		r.Must("refused: signalbox.revision_mismatch", "it is now ready")
+		r.Must("refused: signalbox.revision_mismatch", "ready at rev 1960")
 		// And one whose event never comes is given up.
 		r.Keys("esc")
 		r.to("decide")

@@ -88,7 +88,7 @@ func (m *Model) explainOwner(t screen.Target, e *acop.Error) string {
 	} else if info.Next != "" {
 		parts = append(parts, info.Next)
 	}
-	return strings.Join(parts, ". ")
+	return strings.Join(parts, "; ")
 }
 
 // presentState says what the item of t is now.

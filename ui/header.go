@@ -111,7 +111,7 @@ func (m *Model) ownerStatus() []piece {
 	switch l.State {
 	case fleet.LinkLive:
 		return []piece{
-			{g.On, st.OK, 0}, {" " + m.serverName(), st.Muted, 5}, {fmt.Sprintf(" rev %d", m.state.Revision), st.Text, 2},
+			{g.On, st.OK, 0}, {" " + m.serverName(), st.Muted, 7}, {fmt.Sprintf(" rev %d", m.state.Revision), st.Text, 2},
 		}
 	case fleet.LinkDegraded:
 		out := []piece{{g.Off + " owner lost", st.Bad, 0}}
