@@ -42,6 +42,7 @@ func (p *Provider) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) 
 	}()
 	select {
 	case err = <-ended:
+		s.finish(finishTime)
 	case <-s.broken:
 		err = fmt.Errorf("serve stdio: the other end does not read any more: %w", s.outErr())
 	case <-ctx.Done():
@@ -50,6 +51,34 @@ func (p *Provider) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) 
 	fromFilter.Close()
 	session.Close() // waits for the calls; its error would repeat ours
 	return err
+}
+
+// finishTime is how long the calls that are open when the input ends may still take:
+// a script that writes its requests and closes the pipe gets its answers, and a
+// buyer that leaves does not wait (R-38, A-048).
+const finishTime = time.Second
+
+// finish waits until every call is answered, at most for d.
+func (s *stdio) finish(d time.Duration) {
+	s.mu.Lock()
+	idle := make(chan struct{})
+	if len(s.calls) == 0 {
+		close(idle)
+	} else {
+		s.idle = idle
+	}
+	s.mu.Unlock()
+	end := time.NewTimer(d)
+	defer end.Stop()
+	select {
+	case <-idle:
+	case <-end.C:
+	case <-s.broken:
+	case <-s.ctx.Done():
+	}
+	s.mu.Lock() // the last answer is written under it
+	s.idle = nil
+	s.mu.Unlock()
 }
 
 // stdio is the state of one connection.
@@ -64,6 +93,7 @@ type stdio struct {
 	broken chan struct{}
 	calls  map[int64]*stdioCall
 	last   int64
+	idle   chan struct{} // closed when the last call is answered; nil before the end
 }
 
 // stdioCall is one request that has no response yet.
@@ -319,45 +349,9 @@ func (s *stdio) endLocked(response []byte) (ours string, theirs json.RawMessage,
 	}
 	delete(s.calls, n)
 	c.admit()
+	if len(s.calls) == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
+	}
 	return string(m[1]), c.id, c.cancelled
-}
-
-// readLine reads one line without limit on the reader's buffer. Of a line above
-// limit the rest is skipped.
-func readLine(r *bufio.Reader, limit int) ([]byte, error) {
-	var line []byte
-	long := false
-	for {
-		part, err := r.ReadSlice('\n')
-		if !long && len(line)+len(part) > limit {
-			long, line = true, nil
-		}
-		if !long {
-			line = append(line, part...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if long && err == nil {
-			return nil, errLongLine
-		}
-		return line, err
-	}
-}
-
-// normalID makes equal ids equal strings: "1" and 1 differ (B40).
-func normalID(raw json.RawMessage) string {
-	var str string
-	if json.Unmarshal(raw, &str) == nil {
-		return "s" + str
-	}
-	return "n" + string(bytes.TrimSpace(raw))
-}
-
-func taskIDOf(params json.RawMessage) string {
-	var p struct {
-		TaskID string `json:"task_id"`
-	}
-	_ = json.Unmarshal(orEmpty(params), &p) // what is no string is no id
-	return p.TaskID
 }

@@ -104,6 +104,20 @@ func TestStdioInputBehindInvoke(t *testing.T) {
 	}
 }
 
+// R-38: whoever writes requests and closes the pipe gets the answers.
+func TestStdioAnswersBehindTheEnd(t *testing.T) {
+	p := newProvider(t, only(stream(2))())
+	var in, out bytes.Buffer
+	in.WriteString(discoverBody("1") + "\n")
+	in.Write(encode(t, acmp.MethodInvoke, 2, withMeta(invokeParamsOf(taskID(), nil)))) // no line end
+	if err := p.ServeStdio(t.Context(), &in, &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, `"id":1,`) || !strings.Contains(got, `"0 1 "`) {
+		t.Errorf("output:\n%s", got)
+	}
+}
+
 // B39: a reader that goes away ends the session instead of spinning.
 func TestStdioBrokenOutput(t *testing.T) {
 	p := newProvider(t, only(stream(1))())
