@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"signalbox/model/acop"
-	"signalbox/model/fleet"
 	"signalbox/model/text"
 	"signalbox/ui/kit"
 	"signalbox/ui/pane"
@@ -76,12 +75,13 @@ func titleStyle(c *screen.Ctx, it *acop.Item) theme.Style {
 
 func priorityWord(p acop.Priority) string { return text.Line(text.Head(string(p), 64)) }
 
+// priorityStyle weighs priorities by brightness: colour is kept for states.
 func priorityStyle(st *theme.Styles, p acop.Priority) theme.Style {
 	switch p {
 	case acop.PriorityUrgent:
-		return st.Bad
+		return st.Strong
 	case acop.PriorityHigh:
-		return st.Warn
+		return st.Text
 	}
 	return st.Muted
 }
@@ -134,9 +134,9 @@ func noteOf(c *screen.Ctx, it *acop.Item) (string, theme.Style) {
 		if len(it.Blockers) == 0 {
 			return "no blocker given", st.Warn
 		}
-		return blockers(c.State, it), st.Warn
+		return blockers(c, it)
 	case acop.StatusCompleted:
-		return evidence(it), st.Wait
+		return evidence(st, it)
 	case acop.StatusAccepted:
 		if it.Acceptance != nil {
 			return "by " + text.ID(text.Head(it.Acceptance.AcceptedBy, 128)), st.Muted
@@ -147,7 +147,7 @@ func noteOf(c *screen.Ctx, it *acop.Item) (string, theme.Style) {
 		}
 	}
 	if len(it.Blockers) > 0 {
-		return blockers(c.State, it), st.Warn
+		return blockers(c, it)
 	}
 	return scope(it), st.Muted
 }
@@ -164,32 +164,37 @@ func waiting(it *acop.Item) int {
 
 // blockers names the first blocker, how many more there are, and a dependency
 // on an item nobody knows.
-func blockers(st *fleet.State, it *acop.Item) string {
+func blockers(c *screen.Ctx, it *acop.Item) (string, theme.Style) {
 	b := it.Blockers[0]
-	s := text.ID(text.Head(b.BlockerCode, 128))
+	s, style := text.ID(text.Head(b.BlockerCode, 128)), c.Styles.Text
 	if id := b.DependsOnWorkItemID; id != "" {
 		s = "waits for " + text.ID(text.Head(id, 256))
-		if st.Items[id] == nil {
-			s = "dangling: " + text.ID(text.Head(id, 256))
+		if c.State.Items[id] == nil {
+			s, style = "dangling: "+text.ID(text.Head(id, 256)), c.Styles.Warn
 		}
 	}
 	if n := len(it.Blockers) - 1; n > 0 {
 		s = fmt.Sprintf("+%d %s", n, s)
 	}
-	return s
+	return s, style
 }
 
-func evidence(it *acop.Item) string {
+// evidence counts what is given of what is required.
+func evidence(st *theme.Styles, it *acop.Item) (string, theme.Style) {
 	if it.Completion == nil {
-		return "no evidence given"
+		return "no evidence given", st.Warn
 	}
 	need := len(it.ValidationRequirements)
 	have := need - len(it.MissingEvidence(it.Completion.Evidence))
 	by := text.ID(text.Head(it.Completion.CompletedBy, 128))
 	if need == 0 {
-		return "nothing required, by " + by
+		return "nothing required, by " + by, st.Muted
 	}
-	return fmt.Sprintf("%d/%d evidence, by %s", have, need, by)
+	style := st.Text
+	if have < need {
+		style = st.Warn
+	}
+	return fmt.Sprintf("%d/%d evidence, by %s", have, need, by), style
 }
 
 // scope is the code surface the item owns.

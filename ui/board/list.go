@@ -33,14 +33,14 @@ const (
 var listCols = []kit.Col{
 	lMark:   {W: 1},
 	lStatus: {W: 13, Min: 11},
-	lTitle:  {W: 32, Min: 22, Grow: 3},
+	lTitle:  {W: 32, Min: 22, Grow: 4},
 	lKind:   {W: 11, Rank: 7},
 	lPrio:   {W: 6, Rank: 1},
 	lScore:  {W: 4, Rank: 6, Right: true},
 	lHolder: {W: 12, Min: 8, Grow: 1},
 	lBar:    {W: kit.BarCells},
 	lLeft:   {W: 5, Right: true},
-	lNote:   {W: 24, Min: 16, Grow: 2, Rank: 4},
+	lNote:   {W: 16, Min: 12, Grow: 2, Rank: 4},
 	lAge:    {W: 4, Right: true},
 }
 

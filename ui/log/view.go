@@ -109,7 +109,7 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
 	sel, mark := pane.Margin(st, s.tail.Selected(i), c.Focused, c.IsMarked(screen.Target{Kind: screen.KindEvent, ID: fmt.Sprint(s.num(c, i))}))
 	glyph, style := outcomeMark(st, l.Outcome)
 	body := st.Text
-	if c.Now.Sub(l.At) < freshFor {
+	if c.Now.Sub(l.At) < freshFor && !l.routine() {
 		body = st.Fresh
 	}
 	return tb.Row(st, sel, []pane.Cell{
@@ -127,6 +127,7 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
 // freshFor is how long a new line stays bright.
 const freshFor = 1500 * time.Millisecond
 
+// outcomeMark keeps colour for what did not simply happen.
 func outcomeMark(st *theme.Styles, outcome string) (string, theme.Style) {
 	switch outcome {
 	case outRefused:
@@ -136,7 +137,7 @@ func outcomeMark(st *theme.Styles, outcome string) (string, theme.Style) {
 	case outNote:
 		return st.G.Dot, st.Muted
 	}
-	return st.G.Check, st.OK
+	return st.G.Check, st.Muted
 }
 
 // details shows one line in full: w×h cells.
