@@ -22,6 +22,9 @@ func TestSweep(t *testing.T) {
 	worlds.Sweep(t, func() screen.Screen { return &Screen{by: byRepo, order: byTitle} })
 }
 
+// B93: state can be read without colour and without more than ASCII.
+func TestPlain(t *testing.T) { worlds.Plain(t, func() screen.Screen { return New() }) }
+
 func press(s *Screen, c *screen.Ctx, keys ...string) {
 	for _, k := range keys {
 		s.Update(c, uitest.Key(k))

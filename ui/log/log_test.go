@@ -18,6 +18,9 @@ import (
 // H-096, house rule 31.
 func TestSweep(t *testing.T) { worlds.Sweep(t, func() screen.Screen { return New() }) }
 
+// B93: state can be read without colour and without more than ASCII.
+func TestPlain(t *testing.T) { worlds.Plain(t, func() screen.Screen { return New() }) }
+
 func press(s *Screen, c *screen.Ctx, keys ...string) (out screen.Intent) {
 	for _, k := range keys {
 		out = s.Update(c, uitest.Key(k))

@@ -90,7 +90,9 @@ func (s *Screen) facts(c *screen.Ctx, t *fleet.Task, w, h int) []string {
 	f := pane.NewSheet(st, w, h)
 	sit := situationOf(st, t, c.Now)
 	f.Add("state", sit.glyph+" "+sit.word, sit.style)
-	f.Add("", text.Line(sit.more), st.Muted)
+	if t.CancelRequestedAt.IsZero() {
+		f.Add("", text.Line(sit.more), st.Muted)
+	}
 	f.Add("task_id", text.ID(text.Head(t.ID, 512)), st.Text)
 	f.Add("capability", text.ID(text.Head(t.Params.Capability, 512)), st.Text)
 	f.Add("provider", text.ID(text.Head(t.Provider, 256)), st.Text)

@@ -22,6 +22,9 @@ func TestSweep(t *testing.T) {
 	worlds.Sweep(t, func() screen.Screen { s := New(); s.output = true; return s })
 }
 
+// B93: state can be read without colour and without more than ASCII.
+func TestPlain(t *testing.T) { worlds.Plain(t, func() screen.Screen { return New() }) }
+
 func press(s *Screen, c *screen.Ctx, keys ...string) (out screen.Intent) {
 	for _, k := range keys {
 		out = s.Update(c, uitest.Key(k))
@@ -174,6 +177,35 @@ func TestTypedView(t *testing.T) {
 	press(s, c, "t")
 	if v := view(s, c); !strings.Contains(v, `  "lang": "de",`) {
 		t.Errorf("typed:\n%s", v)
+	}
+}
+
+// Promise 6: cancel shows its work, and the output stays readable.
+func TestCancelShowsItsWork(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 158, 34)
+	s := New()
+	s.Select(c, screen.Task("task_a7c9d2e3"))
+	happened := func(kind acmp.EventKind, age time.Duration) {
+		ev := acmp.TaskEvent{Kind: kind, TaskID: "task_a7c9d2e3", At: worlds.Now.Add(-age), Detail: "no longer needed"}
+		if kind == acmp.EventError {
+			ev.Err = &acmp.Error{Code: acmp.CodeCancelled, Message: "stopped"}
+		}
+		st.Apply(fleet.TaskHappened{Event: ev})
+	}
+	happened(acmp.EventCancelRequested, 3*time.Second)
+	v := view(s, c)
+	for _, want := range []string{"■ cancelling", "acknowledged yet", "no longer needed", "54 done"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
+		}
+	}
+	happened(acmp.EventError, time.Second)
+	v = view(s, c)
+	for _, want := range []string{"cancelled 2.0s", "54 done"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
+		}
 	}
 }
 

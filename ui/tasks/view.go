@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"signalbox/model/acmp"
 	"signalbox/model/fleet"
 	"signalbox/model/text"
 	"signalbox/ui/kit"
@@ -188,6 +189,8 @@ func noteOf(c *screen.Ctx, t *fleet.Task, sit situation) (string, theme.Style) {
 	switch {
 	case c.PendingWord(screen.Task(t.ID)) != "":
 		return c.PendingWord(screen.Task(t.ID)), st.Accent
+	case t.State == acmp.StateCancelled && t.Err != nil:
+		return t.Err.Error(), st.Muted
 	case t.Err != nil:
 		return t.Err.Error(), st.Bad
 	case t.Overcharge != "":

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"signalbox/ui/screen"
+	"signalbox/ui/theme"
 )
 
 // Sweep draws a fresh screen in every world at every size and checks that each
@@ -23,6 +24,28 @@ func Sweep(t *testing.T, make func() screen.Screen) {
 			s.Badge(c)
 			s.Target(c)
 			s.Shown(c)
+		}
+	}
+}
+
+// Plain draws a fresh screen for a terminal without colours and with ASCII alone
+// and checks that nothing else is drawn (B93). The frame replaces the ellipsis of
+// sentences itself.
+func Plain(t *testing.T, make func() screen.Screen) {
+	t.Helper()
+	for _, size := range Sizes {
+		c := Ctx(One(), size[0], size[1])
+		c.Styles = theme.New(theme.Options{Depth: theme.NoColor, ASCII: true})
+		view := make().View(c)
+		Exact(t, "plain", view, c.W, c.H)
+		for _, r := range view {
+			if r > 0x7e && r != '…' {
+				t.Errorf("%dx%d: %q is not ASCII", c.W, c.H, r)
+				break
+			}
+		}
+		if strings.Contains(view, "\x1b[3") || strings.Contains(view, "8;2;") {
+			t.Errorf("%dx%d: there is colour", c.W, c.H)
 		}
 	}
 }
