@@ -11,11 +11,9 @@ import (
 // The paces of the clock. Nothing moves faster than what a bar of eight cells
 // can show, and an idle box does not tick at all between two minutes.
 const (
-	paceBars    = 250 * time.Millisecond // a task's sign of life
-	paceSeconds = time.Second            // leases and ages in seconds
-	paceIdle    = time.Minute            // ages in minutes
-	// freshFor is how long what just changed is drawn brighter.
-	freshFor = 1500 * time.Millisecond
+	paceBars  = 250 * time.Millisecond // a task's sign of life
+	paceClock = time.Second            // leases and ages in seconds
+	paceIdle  = time.Minute            // ages in minutes
 )
 
 // clock is the time as of the last tick and the tick that is under way.
@@ -65,7 +63,7 @@ func (m *Model) pace() time.Duration {
 		return paceBars
 	case m.running() > 0, m.held() > 0, m.clock.now.Sub(m.lastFact()) < time.Minute,
 		m.state.Link.State == fleet.LinkDegraded, m.state.Link.State == fleet.LinkConnecting:
-		return paceSeconds
+		return paceClock
 	}
 	return paceIdle
 }

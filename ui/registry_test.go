@@ -213,7 +213,7 @@ func TestPace(t *testing.T) {
 		t.Errorf("nothing moves: %v", got)
 	}
 	m.state.Apply(fleet.SnapshotLoaded{Snapshot: uitest.Snapshot(now), At: now})
-	if got := m.pace(); got != paceSeconds {
+	if got := m.pace(); got != paceClock {
 		t.Errorf("leases run: %v", got)
 	}
 	for _, f := range uitest.TaskFacts("task_1", "x", now) {
@@ -223,7 +223,7 @@ func TestPace(t *testing.T) {
 		t.Errorf("a task runs: %v", got)
 	}
 	m.pointer.focused = false
-	if got := m.pace(); got != paceSeconds {
+	if got := m.pace(); got != paceClock {
 		t.Errorf("nobody looks: %v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"signalbox/model/acmp"
 	"signalbox/model/fleet"
@@ -110,12 +111,24 @@ func (s *Screen) askRow(c *screen.Ctx, a *fleet.Ask, selected bool, ws []int, w 
 		kit.Cell{Text: lead, Style: st.Accent, W: ws[0]},
 		kit.Cell{Text: glyph, Style: style, W: ws[1]},
 		kit.Cell{Text: string(a.Kind), Style: style, W: ws[2]},
-		kit.Cell{Text: what(c, a, ws[3]), Style: st.Text, W: ws[3]},
+		kit.Cell{Text: what(c, a, ws[3]), Style: freshness(c, a), W: ws[3]},
 		kit.Cell{Text: title, Style: st.Muted, W: ws[4]},
 		kit.Cell{Text: detail, Style: dstyle, W: ws[5]},
 		kit.Cell{Text: blocks, Style: st.Text, W: ws[6]},
 		kit.Cell{Text: kit.Ago(a.Since, c.Now), Style: st.Muted, W: ws[7], Right: true},
 	)
+}
+
+// freshFor is how long a row is brighter after its object changed.
+const freshFor = 1500 * time.Millisecond
+
+func freshness(c *screen.Ctx, a *fleet.Ask) theme.Style {
+	for _, id := range []string{a.WorkItemID, a.TaskID} {
+		if at, ok := c.State.Changed[id]; ok && c.Now.Sub(at) < freshFor {
+			return c.Styles.Fresh
+		}
+	}
+	return c.Styles.Text
 }
 
 func selection(selected, focused bool) theme.Selection {
