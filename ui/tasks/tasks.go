@@ -116,13 +116,17 @@ func (s *Screen) passes(c *screen.Ctx, t *fleet.Task) bool {
 
 func taskKey(ts []*fleet.Task) func(int) string { return func(i int) string { return ts[i].ID } }
 
-// selected brings the cursor in line and returns the selected task, or nil.
+// selected brings cursor and bindings in line and returns the selected task, or
+// nil.
 func (s *Screen) selected(c *screen.Ctx, ts []*fleet.Task) *fleet.Task {
 	s.cur.Sync(len(ts), s.layout(c, len(ts)).listRows, taskKey(ts), nil)
 	if len(ts) == 0 {
+		s.open = ""
 		return nil
 	}
-	return ts[s.cur.Pos()]
+	t := ts[s.cur.Pos()]
+	s.noteInput(t)
+	return t
 }
 
 // Target implements screen.Screen.
@@ -206,7 +210,6 @@ func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
 	if _, ok := msg.(screen.Applied); ok {
 		// The cursor is placed by the first view, not by the first fact.
 		s.forget(c)
-		s.noteInput(c.State.Tasks[s.cur.Key()])
 		return nil
 	}
 	ts := s.tasks(c)
@@ -224,7 +227,7 @@ func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
 	case screen.Prompted:
 		out = s.prompted(c, t, msg)
 	}
-	s.noteInput(s.selected(c, ts))
+	s.selected(c, ts)
 	return out
 }
 

@@ -1,6 +1,7 @@
 package worlds
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -28,6 +29,9 @@ func Sweep(t *testing.T, make func() screen.Screen) {
 	}
 }
 
+// colour is an SGR sequence that sets one; bold, italic and the like are none.
+var colour = regexp.MustCompile(`\x1b\[([0-9]+;)*(3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]`)
+
 // Plain draws a fresh screen for a terminal without colours and with ASCII alone
 // and checks that nothing else is drawn (B93). The frame replaces the ellipsis of
 // sentences itself.
@@ -44,7 +48,7 @@ func Plain(t *testing.T, make func() screen.Screen) {
 				break
 			}
 		}
-		if strings.Contains(view, "\x1b[3") || strings.Contains(view, "8;2;") {
+		if colour.MatchString(view) {
 			t.Errorf("%dx%d: there is colour", c.W, c.H)
 		}
 	}
