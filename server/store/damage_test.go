@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"signalbox/model/acop"
 )
 
@@ -73,14 +75,20 @@ func flip(t *testing.T, path string, at int64) {
 // everything; it tells which.
 func soundOrRefused(t *testing.T, dir string, items int) (refused bool) {
 	t.Helper()
+	before := fingerprint(t, dir)
 	s, err := Open(t.Context(), Options{Dir: dir, Now: clock})
 	if err != nil {
 		var d *DamageError
 		if !errors.As(err, &d) {
 			t.Fatalf("refused, but not as damage: %v", err)
 		}
-		if !strings.Contains(err.Error(), "--accept-loss") || !strings.Contains(err.Error(), "backup") {
-			t.Errorf("no ways out in: %v", err)
+		for _, way := range []string{"cp -a", "backup", "another owner", "serve --accept-loss"} {
+			if !strings.Contains(err.Error(), way) {
+				t.Errorf("the way out %q is missing in: %v", way, err)
+			}
+		}
+		if diff := cmp.Diff(before, fingerprint(t, dir)); diff != "" {
+			t.Errorf("the refused folder was touched:\n%s", diff)
 		}
 		return true
 	}

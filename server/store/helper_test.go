@@ -1,7 +1,13 @@
 package store
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -9,6 +15,12 @@ import (
 )
 
 var start = time.Date(2026, 5, 16, 19, 0, 0, 0, time.UTC)
+
+// opened are the stores of open by folder, for tests that close one early.
+var (
+	openMu sync.Mutex
+	opened = map[string]*Store{}
+)
 
 // open opens a store that is closed with the test.
 func open(t testing.TB, o Options) *Store {
@@ -23,6 +35,9 @@ func open(t testing.TB, o Options) *Store {
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
+	openMu.Lock()
+	opened[o.Dir] = s
+	openMu.Unlock()
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -161,3 +176,36 @@ func fill(t *testing.T, s *Store) {
 }
 
 func clock() time.Time { return start }
+
+// closeIn closes the store that open opened in a folder.
+func closeIn(t testing.TB, dir string) {
+	t.Helper()
+	openMu.Lock()
+	s := opened[dir]
+	delete(opened, dir)
+	openMu.Unlock()
+	if s == nil {
+		t.Fatalf("no store is open in %s", dir)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fingerprint hashes every file below dir but the lock, which says who looked.
+func fingerprint(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || d.Name() == lockName {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		out[path] = fmt.Sprintf("%x", sha256.Sum256(b))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -18,13 +18,28 @@ import (
 const childEnv = "SIGNALBOX_STORE_TEST_DIR"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childEnv); dir != "" {
-		if err := writeForever(context.Background(), dir, os.Getenv(childEnv+"_ROUND")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	dir := os.Getenv(childEnv)
+	if dir == "" {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	if err := child(context.Background(), dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// fillChild plays a full disk, on systems that can.
+var fillChild func(ctx context.Context, dir, limit string) error
+
+// child is what the test binary does instead of tests.
+func child(ctx context.Context, dir string) error {
+	if step := os.Getenv(childEnv + "_STEP"); step != "" {
+		return compactUntil(ctx, dir, step)
+	}
+	if limit := os.Getenv(childEnv + "_LIMIT"); limit != "" {
+		return fillChild(ctx, dir, limit)
+	}
+	return writeForever(ctx, dir, os.Getenv(childEnv+"_ROUND"))
 }
 
 // writeForever writes items, pairs of items and new states of one item, and

@@ -32,7 +32,8 @@ type scan struct {
 
 type place struct {
 	good, seen uint64
-	at         spot // of good, when the pass went over the files
+	at         spot    // of good, when the pass went over the files
+	msg        message // good itself, when the pass went through the engine
 }
 
 // spot is where a record stands in the files.
@@ -84,7 +85,9 @@ func (f *scan) see(subject string, seq uint64) {
 func (f *scan) add(m message, err error, at spot) {
 	f.last = m.seq
 	f.see(m.subject, m.seq)
-	if err != nil || !f.linked(&m) {
+	// What was accepted as missing stays so, even if the files still show it:
+	// the log went on without it.
+	if err != nil || !f.linked(&m) || f.s.lost.isMissing(m.seq) {
 		f.bad(m.seq)
 		return
 	}
@@ -198,6 +201,9 @@ func (f *scan) tear() {
 func (f *scan) take(m *message, at spot) {
 	p := f.places[m.subject]
 	p.good, p.at = m.seq, at
+	if m.payload != nil {
+		p.msg = *m
+	}
 	f.s.p.applyIndex(m.seal.index)
 	answered := time.UnixMilli(m.seal.index.IdemAt)
 	if m.seal.index.IdemAt == 0 || answered.Before(f.since) {

@@ -40,6 +40,20 @@ func (s *Store) scanEngine(ctx context.Context) (*scan, error) {
 	return f, nil
 }
 
+// lastRecords decodes the last good record of each subject.
+func (f *scan) lastRecords() ([]applied, error) {
+	msgs := make([]message, 0, len(f.places))
+	for subject, p := range f.places {
+		if p.good != p.seen {
+			f.s.p.heads[subject] = p.seen
+		}
+		if p.good > 0 && subject != generationSubject {
+			msgs = append(msgs, p.msg)
+		}
+	}
+	return decodeAll(msgs)
+}
+
 func (f *scan) addRaw(raw *jetstream.RawStreamMsg) {
 	m, err := check(raw)
 	if err != nil {

@@ -76,7 +76,7 @@ func (s *Store) verifyLossy(ctx context.Context, accept bool, noted link, note s
 			return nil, err
 		}
 	}
-	f.records, err = s.lastRecords(ctx, f)
+	f.records, err = f.lastRecords()
 	return f, err
 }
 
