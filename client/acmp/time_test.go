@@ -218,3 +218,37 @@ func TestGapAndCancelWaits(t *testing.T) {
 		}
 	})
 }
+
+// Silence of our own making is no verdict on the provider: while the consumer
+// stalls the stream, liveness waits; the deadline does not.
+func TestStalledConsumerIsNoSilence(t *testing.T) {
+	run := func(w *answerWriter, _ wireRequest, _ int) {
+		const chunks = 2 * maxQueuedEvents
+		for i := range chunks {
+			w.chunk(i, "x", i == chunks-1)
+		}
+		w.streamed()
+	}
+	var gate chan struct{} // made under the fake clock
+	stall := func(o *Options) {
+		take := o.Events
+		o.Events = func(ev acmp.TaskEvent) {
+			if ev.Kind == acmp.EventChunk {
+				<-gate
+			}
+			take(ev)
+		}
+	}
+	test := func(t *testing.T, d *timed) {
+		id := invoke(t, d.Buyer, invocation(timeout(60000)))
+		time.Sleep(10 * time.Second)
+		if got := kinds(d.rec.of(id)); got != "sent" {
+			t.Fatalf("events: %s", got)
+		}
+		close(gate)
+		if end, _ := d.outcome(t, id); end.Kind != acmp.EventResult {
+			t.Errorf("outcome %+v", end.Err)
+		}
+	}
+	runTimed(t, 1000, run, func(o *Options) { gate = make(chan struct{}); stall(o) }, test)
+}
