@@ -44,12 +44,13 @@ type workersKey struct {
 	loaded         bool
 }
 
-// row is a claim of a worker, a worker without one, or a provider; or, with a
-// head, the title of a section.
+// row is a claim of a worker, its request for one, a worker without either, or a
+// provider; or, with a head, the title of a section.
 type row struct {
 	head     string
 	agent    *fleet.Agent
-	item     *acop.Item // held; nil for a worker without a claim
+	item     *acop.Item // held
+	ask      *fleet.Ask // a request that waits for a lead
 	provider *fleet.ProviderView
 }
 
@@ -91,17 +92,7 @@ func (s *Screen) rows(c *screen.Ctx) []row {
 	if wk != s.cache.workers {
 		s.cache.workers, s.cache.agents = wk, c.State.Agents(c.Now)
 	}
-	var workers []row
-	for i := range s.cache.agents {
-		a := &s.cache.agents[i]
-		if len(a.Held) == 0 {
-			workers = append(workers, row{agent: a})
-		}
-		for _, it := range a.Held {
-			workers = append(workers, row{agent: a, item: it})
-		}
-	}
-	s.section(c, "WORKERS", workers)
+	s.section(c, "WORKERS", workers(s.cache.agents, requests(c)))
 	views := c.State.ProviderViews()
 	providers := make([]row, len(views))
 	for i := range views {
@@ -109,6 +100,37 @@ func (s *Screen) rows(c *screen.Ctx) []row {
 	}
 	s.section(c, "PROVIDERS", providers)
 	return s.cache.rows
+}
+
+// requests are the claim requests that wait for a lead, by worker.
+func requests(c *screen.Ctx) map[string][]*fleet.Ask {
+	out := map[string][]*fleet.Ask{}
+	asks := c.State.Asks(c.Now)
+	for i := range asks {
+		if asks[i].Kind == fleet.AskGrant {
+			out[asks[i].Who] = append(out[asks[i].Who], &asks[i])
+		}
+	}
+	return out
+}
+
+// workers makes a row of every claim and every request; a worker with neither
+// has one row.
+func workers(agents []fleet.Agent, asks map[string][]*fleet.Ask) []row {
+	var out []row
+	for i := range agents {
+		a := &agents[i]
+		for _, it := range a.Held {
+			out = append(out, row{agent: a, item: it})
+		}
+		for _, ask := range asks[a.UID] {
+			out = append(out, row{agent: a, ask: ask})
+		}
+		if len(a.Held)+len(asks[a.UID]) == 0 {
+			out = append(out, row{agent: a})
+		}
+	}
+	return out
 }
 
 // section adds rows that pass the filter under a title.
@@ -141,6 +163,8 @@ func (s *Screen) passes(c *screen.Ctx, r *row) bool {
 		w := &r.item.WorkItem
 		f = filter.Row{Text: [4]string{w.Title, r.item.Lease.Progress}, Agent: r.agent.UID, Item: w.WorkItemID, Repo: w.TargetRepoID, Branch: w.TargetBranch,
 			Kind: string(w.WorkKind) + " worker", Status: string(w.Status) + " " + lifeWord(c, r), Priority: string(w.Priority), Since: r.item.Lease.Claim.GrantedAtUTC.Std()}
+	case r.ask != nil:
+		f = filter.Row{Text: [4]string{r.ask.Title}, Agent: r.agent.UID, Item: r.ask.WorkItemID, Kind: "worker", Status: "asks", Since: r.ask.Since}
 	default:
 		f = filter.Row{Agent: r.agent.UID, Kind: "worker", Status: "idle", Since: r.agent.LastProgress}
 	}
@@ -155,6 +179,8 @@ func (r *row) key() string {
 		return "p " + r.provider.Provider.Name
 	case r.item != nil:
 		return "c " + r.item.Lease.Claim.ClaimID
+	case r.ask != nil:
+		return "i " + r.ask.Key
 	}
 	return "a " + r.agent.UID
 }
@@ -193,6 +219,9 @@ func (r *row) target() screen.Target {
 	case r.item != nil:
 		cl := &r.item.Lease.Claim
 		return screen.Target{Kind: screen.KindClaim, ID: cl.ClaimID, ClaimID: cl.ClaimID, WorkItemID: r.item.ID(), Worker: r.agent.UID, Revision: r.item.Revision}
+	}
+	if r.ask != nil {
+		return screen.Target{Kind: screen.KindIntent, ID: r.ask.IntentID, WorkItemID: r.ask.WorkItemID, Worker: r.agent.UID, AskKey: r.ask.Key, Revision: r.ask.Revision}
 	}
 	return screen.Target{Kind: screen.KindAgent, ID: r.agent.UID, Worker: r.agent.UID}
 }

@@ -49,6 +49,21 @@ func TestWorker(t *testing.T) {
 	}
 }
 
+// A request can be granted from here: the row names the intent.
+func TestRequest(t *testing.T) {
+	c := worlds.Ctx(worlds.One(), 118, 24)
+	s := New()
+	if !s.Select(c, screen.Target{Kind: screen.KindAgent, ID: "worker-7"}) {
+		t.Fatal("no worker-7")
+	}
+	if got := s.Target(c); got.Kind != screen.KindIntent || got.ID != "int_1" || got.WorkItemID != "work:http:seam" || got.Worker != "worker-7" {
+		t.Errorf("target %+v", got)
+	}
+	if v := view(s, c); !strings.Contains(v, "? asks") || !strings.Contains(v, "g grants, waits 3m") {
+		t.Errorf("request:\n%s", v)
+	}
+}
+
 func TestNoProgress(t *testing.T) {
 	st := worlds.Empty()
 	it := worlds.Item("work:slow", func(i *acop.Item) {

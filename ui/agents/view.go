@@ -2,7 +2,6 @@ package agents
 
 import (
 	"fmt"
-	"strings"
 
 	"signalbox/model/acmp"
 	"signalbox/model/acop"
@@ -104,11 +103,16 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, r *row, selected bool, w int)
 		cells = providerCells(c, tb, r.provider)
 	case r.item != nil:
 		cells = claimCells(c, tb, r)
+	case r.ask != nil:
+		cells = askCells(c, tb, r)
 	default:
 		cells = idleCells(c, tb, r.agent)
 	}
 	cells[cMark] = pane.Cell{Text: mark, Style: st.Accent}
-	if r.item == nil {
+	switch {
+	case r.ask != nil:
+		return tb.RowSpan(st, sel, cells, cLease, cProgress)
+	case r.item == nil:
 		return tb.RowSpan(st, sel, cells, cItem, cProgress)
 	}
 	return tb.Row(st, sel, cells)
@@ -194,18 +198,30 @@ func otherSide(k fleet.Conflict, id string) string {
 	return k.WorkerA
 }
 
+// askCells draws a request for a claim: which item, and for how long it waits.
+func askCells(c *screen.Ctx, tb pane.Table, r *row) []pane.Cell {
+	st := c.Styles
+	note, style := "g grants, waits "+kit.Ago(r.ask.Since, c.Now), st.Muted
+	if w := c.PendingWord(r.target()); w != "" {
+		note, style = text.Line(w), st.Accent
+	}
+	return []pane.Cell{
+		cState: {Text: st.G.Query + " asks", Style: st.Wait},
+		cName:  {Text: pane.CleanName(st.G, r.agent.UID, tb.W(cName)), Style: st.Text},
+		cItem:  {Text: pane.CleanName(st.G, r.ask.WorkItemID, tb.W(cItem)), Style: st.Text},
+		cLease: {Text: note, Style: style},
+		cNote:  {Text: pane.Clean(r.ask.Detail, tb.W(cNote)), Style: st.Muted},
+	}
+}
+
 func idleCells(c *screen.Ctx, tb pane.Table, a *fleet.Agent) []pane.Cell {
 	st := c.Styles
-	glyph, word := st.G.Circle, "idle"
 	note := ""
-	if a.Waiting > 0 {
-		glyph, word = st.G.Query, "asks"
-		note = count(a.Waiting, "claim request waits", "claim requests wait")
-	} else if len(a.Ended) > 0 {
+	if len(a.Ended) > 0 {
 		note = endedWords(c, a.Ended[0])
 	}
 	return []pane.Cell{
-		cState: {Text: glyph + " " + word, Style: st.Wait},
+		cState: {Text: st.G.Circle + " idle", Style: st.Muted},
 		cName:  {Text: pane.CleanName(st.G, a.UID, tb.W(cName)), Style: st.Text},
 		cItem:  {Text: pane.Clean(note, 60), Style: st.Muted},
 		cNote:  {},
@@ -263,125 +279,4 @@ func tasksOf(v *fleet.ProviderView) string {
 		s += fmt.Sprintf(", %d failed", v.Failed)
 	}
 	return s
-}
-
-// workerFacts is one worker in full.
-func workerFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
-	st, a := c.Styles, r.agent
-	f.Line(st.Strong.Render(text.Clip(text.ID(text.Head(a.UID, 512)), 60)))
-	if r.item != nil {
-		leaseFacts(c, f, r)
-	}
-	if a.Waiting > 0 {
-		f.Add("asks", count(a.Waiting, "claim request waits for a lead", "claim requests wait for a lead"), st.Wait)
-	}
-	for _, k := range a.Conflicts[:min(3, len(a.Conflicts))] {
-		f.Add("overlap", text.ID(text.Head(k.ItemA+" / "+k.ItemB+": "+strings.Join(append(k.Paths, k.Symbols...), ", "), 1024)), st.Warn)
-	}
-	if len(a.Held) > 1 {
-		f.Gap()
-		for _, it := range a.Held {
-			if it != r.item {
-				f.Add("also holds", text.ID(text.Head(it.ID(), 256)), st.Text)
-			}
-		}
-	}
-	if len(a.Ended) > 0 {
-		f.Gap()
-		for _, e := range a.Ended {
-			f.Add("before", pane.Clean(endedWords(c, e), 200), st.Muted)
-		}
-	}
-}
-
-// leaseFacts draws the lease large, with the window in which to renew, and the
-// holder's signs apart from it.
-func leaseFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
-	st, l := c.Styles, r.item.Lease
-	lease := pane.LeaseOf(st, l, c.OwnerNow())
-	const barW = 20
-	f.Add("holds", text.ID(text.Head(r.item.ID(), 512)), st.Text)
-	f.Add("", pane.Clean(r.item.WorkItem.Title, 200), st.Muted)
-	f.Add("lease", lease.Bar(st, barW)+" "+kit.Span(lease.Left)+" left, "+lease.Word, lease.Style)
-	f.Add("", pane.Window(st, barW)+" renew in this window", st.Muted)
-	renewed := "never"
-	if !l.RenewedAtUTC.IsZero() {
-		renewed = pane.Ago(l.RenewedAtUTC.Std(), c.OwnerNow()) + ", " + count(l.Renewals, "time", "times")
-	}
-	f.Add("renewed", renewed, st.Text)
-	f.Add("claim beat", pane.Ago(l.HeartbeatAtUTC.Std(), c.OwnerNow()), st.Text)
-	if h := l.LastHeartbeat; h != nil {
-		f.Add("", pane.Clean(strings.TrimSpace(h.ProgressStatus+" "+h.ProgressSummary), 400), st.Muted)
-	}
-	progress, style := pane.Ago(r.agent.LastProgress, c.OwnerNow()), st.Text
-	if r.agent.NoProgress {
-		progress, style = "renews, but none for "+kit.Ago(r.agent.LastProgress, c.OwnerNow()), st.Warn
-	}
-	f.Add("progress", progress, style)
-	f.Add("", pane.Clean(r.agent.ProgressText, 400), st.Muted)
-	f.Add("granted", kit.Stamp(l.Claim.GrantedAtUTC.Std())+grantedBy(l), st.Muted)
-	f.Add("claim", text.ID(text.Head(l.Claim.ClaimID, 256)), st.Muted)
-}
-
-func grantedBy(l *acop.Lease) string {
-	if l.GrantedBy == "" {
-		return ""
-	}
-	return " by " + text.ID(text.Head(l.GrantedBy, 128))
-}
-
-// providerFacts is one provider in full.
-func providerFacts(c *screen.Ctx, f *pane.Sheet, v *fleet.ProviderView) {
-	st, p := c.Styles, &v.Provider
-	glyph, word, style := reachMark(st, p)
-	f.Line(st.Strong.Render(text.Clip(text.ID(text.Head(p.Name, 256)), 40)) + " " + style.Render(glyph+" "+word))
-	if !p.Since.IsZero() {
-		f.Add("since", kit.Ago(p.Since, c.Now), st.Text)
-	}
-	f.Add("problem", pane.Clean(p.Problem, 1024), st.Bad)
-	f.Add("endpoint", text.ID(text.Head(p.Endpoint, 1024)), st.Text)
-	f.Add("calls itself", text.ID(text.Head(p.ProviderID, 256)), st.Muted)
-	f.Add("tasks", tasksOf(v)+fmt.Sprintf(", %d cancelled", v.Cancelled), st.Text)
-	if v.CostCU != "" {
-		cost := text.ID(kit.CU(text.Head(v.CostCU, 64))) + " CU in all"
-		if v.Overcharged > 0 {
-			cost += fmt.Sprintf(", %d above the ceiling", v.Overcharged)
-		}
-		f.Add("cost", cost, st.Text)
-	}
-	f.Add("failure", pane.Clean(v.LastFailure, 1024), st.Warn)
-	if p.Settings == nil {
-		return
-	}
-	f.Gap()
-	offers(c, f, p.Settings)
-}
-
-// offers lists what a provider advertises.
-func offers(c *screen.Ctx, f *pane.Sheet, set *acmp.Settings) {
-	st, ft := c.Styles, &set.Features
-	yes := func(b bool) string {
-		if b {
-			return "yes"
-		}
-		return "no"
-	}
-	interval := "none advertised, no verdict on life"
-	if ft.HeartbeatIntervalMS > 0 {
-		interval = fmt.Sprintf("every %d ms", ft.HeartbeatIntervalMS)
-	}
-	f.Add("version", text.ID(text.Head(set.Version, 64)), st.Text)
-	f.Add("streams", "output "+yes(ft.OutputStreaming)+", input "+yes(ft.InputStreaming), st.Text)
-	f.Add("heartbeat", interval, st.Text)
-	for i, k := range ft.Capabilities {
-		label := ""
-		if i == 0 {
-			label = "offers"
-		}
-		words := text.ID(text.Head(k.Name, 256))
-		if k.PriceCU != "" {
-			words += ", " + text.ID(kit.CU(text.Head(string(k.PriceCU), 32))) + " CU"
-		}
-		f.Add(label, words, st.Text)
-	}
 }
