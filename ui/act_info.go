@@ -32,7 +32,7 @@ func (m *Model) itemInfo(ss []subject) []dialog.Line {
 	out := []dialog.Line{dialog.Text(headline(it), dialog.Strong)}
 	out = append(out, label("state", clean(string(w.Status))+" · "+clean(string(w.WorkKind))+" · "+clean(string(w.Priority))+
 		fmt.Sprintf(" · score %.2f", w.ActionabilityScore), dialog.Plain))
-	if s := clean(w.Summary); s != "" && s != headline(it) {
+	if s := clean(strings.ReplaceAll(text.Head(w.Summary, 1000), "\n", " ")); s != "" && s != headline(it) {
 		out = append(out, dialog.Text(s, dialog.Muted))
 	}
 	out = append(out, m.blockerLines(it)...)

@@ -208,6 +208,13 @@ func (m *Model) startTask(inv acmp.Invocation, file, typ string) tea.Cmd {
 	}
 }
 
+// startedTask shows the task that an invocation made.
+func (m *Model) startedTask(f *flight, taskID string) tea.Cmd {
+	m.goTo(screen.Tasks)
+	m.room().Select(m.bodyCtx(), screen.Task(taskID))
+	return m.toast(screen.Good, "invoked "+f.name+" as "+shortTask(taskID))
+}
+
 // inputLimit bounds an input read from a file, in bytes.
 const inputLimit = 1 << 20
 

@@ -262,5 +262,8 @@ func (m *Model) onTaskActDone(msg taskActDone) tea.Cmd {
 		m.opts.Log.Warn("task act failed", "id", f.id, "verb", f.verb, "error", msg.err)
 		return m.refused(f, msg.err)
 	}
+	if f.verb == "invoke" {
+		return m.startedTask(f, msg.taskID)
+	}
 	return m.toast(screen.Info, f.verb+" "+shortTask(msg.taskID)+" asked for")
 }

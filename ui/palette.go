@@ -64,8 +64,10 @@ func rank(c command, needle string) int {
 		return 0
 	case strings.HasPrefix(strings.ToLower(c.name), strings.ToLower(needle)):
 		return 1
+	case strings.Contains(strings.ToLower(c.name), strings.ToLower(needle)):
+		return 2
 	}
-	return 2
+	return 3
 }
 
 // commands are everything the palette can find.

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -122,6 +123,21 @@ func (f *Field) narrow() {
 	for _, m := range fuzzy.FindFrom(needle, optionSource(f.Options)) {
 		f.shown = append(f.shown, f.Options[m.Index])
 	}
+	// What holds the letters in one piece is meant before what has them spread.
+	low := strings.ToLower(needle)
+	slices.SortStableFunc(f.shown, func(a, b Option) int { return spread(a, low) - spread(b, low) })
+}
+
+// spread is 0 when the label holds needle in one piece, 1 when the note does, 2
+// otherwise.
+func spread(o Option, needle string) int {
+	switch {
+	case strings.Contains(strings.ToLower(o.label()), needle):
+		return 0
+	case strings.Contains(strings.ToLower(o.Note), needle):
+		return 1
+	}
+	return 2
 }
 
 // optionSource searches labels and notes.

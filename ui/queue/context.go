@@ -30,6 +30,7 @@ func (p *page) line(s string, style theme.Style) {
 
 // prose breaks text over at most most lines.
 func (p *page) prose(s string, style theme.Style, most int) {
+	s = strings.ReplaceAll(text.Head(s, 4*p.w*most+256), "\n", " ")
 	for i, row := range text.Wrap(pane.Clean(s, p.w*most), max(1, p.w)) {
 		if i == most {
 			break
@@ -126,7 +127,7 @@ func (p *page) why(a *fleet.Ask) {
 		p.prose(d, st.Text, 2)
 	}
 	if !a.Due.IsZero() {
-		p.fact("by itself", "in "+kit.Span(a.Due.Sub(p.c.Now)), st.Text)
+		p.fact("runs out", "in "+kit.Span(a.Due.Sub(p.c.Now)), st.Text)
 	}
 	if a.Consequence != "" {
 		p.prose("If nobody acts: "+a.Consequence+".", st.Muted, 3)

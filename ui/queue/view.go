@@ -225,7 +225,7 @@ func (s *Screen) taskLines(c *screen.Ctx, r rect, tasks []*fleet.Task) []string 
 	if r.h <= 0 {
 		return nil
 	}
-	out := []string{heading(c, fmt.Sprintf("LIVE TASKS (%d)", len(tasks)), "life bar: silence against 3 heartbeats", s.part == partTasks, r.w)}
+	out := []string{heading(c, fmt.Sprintf("LIVE TASKS (%d)", len(tasks)), "life: what is left of 3 heartbeats", s.part == partTasks, r.w)}
 	ws := kit.Widths([]kit.Col{
 		{W: 1}, {W: 10}, {W: 12, Min: 8, Grow: 1}, {W: 4, Rank: 4}, {W: kit.BarCells}, {W: 5, Right: true},
 		{W: 4, Right: true, Rank: 3}, {W: 10, Rank: 1}, {W: 8, Rank: 2},
@@ -280,7 +280,7 @@ func lifeBar(c *screen.Ctx, t *fleet.Task, w int) (string, theme.Style) {
 	case acmp.LifeUnknown:
 		return kit.NoBar(st.G, w), st.Muted
 	case acmp.LifeDead:
-		return kit.Bar(st.G, 0, w), st.Bad
+		return "no sign", st.Bad
 	case acmp.LifeSilent:
 		return kit.Bar(st.G, 1-ratio, w), st.Warn
 	}
