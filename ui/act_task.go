@@ -237,12 +237,13 @@ func readInput(file, typ string) (*acmp.Payload, error) {
 	return p, nil
 }
 
-// payloadOf makes the input out of what was typed.
+// payloadOf makes the input out of what was typed. Nothing typed is an input
+// too, an empty one: the protocol has no task without input (3.1).
 func payloadOf(raw, typ string) (*acmp.Payload, string) {
-	if raw == "" {
-		return nil, ""
-	}
 	if typ == "json" {
+		if raw == "" {
+			raw = "null"
+		}
 		if !json.Valid([]byte(raw)) {
 			return nil, "the input is not valid JSON"
 		}
