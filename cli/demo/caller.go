@@ -25,7 +25,7 @@ var firstCalls = []call{
 	{provider: nameAnalysts, capability: capReview, timeout: 2 * time.Minute, ceiling: "0.020", proof: "result-hash"},
 	{provider: nameAnalysts, capability: capResearch, timeout: 90 * time.Second, ceiling: "0.100"},
 	{provider: nameAnalysts, capability: capStuck, timeout: 2 * time.Minute},
-	{provider: nameWorkshop, capability: "processes", timeout: time.Minute},
+	{provider: nameWorkshop, capability: "load-watch", timeout: 2 * time.Minute},
 	{provider: nameWorkshop, capability: "git-log", timeout: time.Minute},
 }
 
@@ -37,7 +37,7 @@ var laterCalls = []call{
 	{provider: nameAnalysts, capability: capResearch, timeout: time.Minute},
 	{provider: nameWorkshop, capability: "clock-watch", timeout: 2 * time.Minute},
 	{provider: nameWorkshop, capability: "list-tree", timeout: time.Minute},
-	{provider: nameWorkshop, capability: "processes", timeout: time.Minute},
+	{provider: nameWorkshop, capability: "load-watch", timeout: 2 * time.Minute},
 	{provider: nameWorkshop, capability: "failing-check", timeout: time.Minute},
 	{provider: nameWorkshop, capability: "go-version", timeout: time.Minute},
 	{provider: nameWorkshop, capability: "go-vet", timeout: 5 * time.Minute},

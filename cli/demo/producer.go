@@ -52,10 +52,7 @@ func (p *producer) refill(ctx context.Context) {
 		open[i.ID()] = true
 	}
 	for n := 0; n < 2 && len(open)+n < wanted; n++ {
-		s := p.teller.next(true)
-		if s.ask && asks >= maxAsks {
-			s.ask = false // the lead has enough to decide
-		}
+		s := p.teller.next(asks < maxAsks) // else the lead has enough to decide
 		p.put(ctx, &s, func(id string) bool { return open[id] })
 	}
 }

@@ -41,7 +41,7 @@ func (s *shift) work(ctx context.Context) {
 			s.needs = append(s.needs, r.RequirementID)
 		}
 	}
-	total, pace := 7+s.rng.IntN(13), s.pace
+	total, pace := 12+s.rng.IntN(16), s.pace
 	hangs, gives := s.habit == silent && s.shifts%2 == 1, s.rng.IntN(100) < 5
 	switch {
 	case s.habit == finisher && s.shifts == 1:
@@ -168,7 +168,7 @@ func (s *shift) act(lease context.Context, n, total int) error {
 	case s.habit == spinner:
 	case s.habit == consulter && n == 2 && s.buyer != nil:
 		s.ask(lease)
-	case die < 14:
+	case die < 12, n == 1 && s.shifts == 1:
 		r := someRemark(s.rng)
 		e := acop.BlackboardEntry{EntryKind: r.kind, Summary: r.summary, Details: r.details}
 		if r.confidence > 0 {

@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"signalbox/model/acop"
@@ -155,10 +156,13 @@ func (t *teller) next(ask bool) scene {
 		kind:  deed.kind,
 		prio:  priorities[t.rng.IntN(len(priorities))],
 		title: fmt.Sprintf(deed.title, area.area), repo: area.repo, branch: fmt.Sprintf("%s/%s-%d", deed.verb, area.area, t.n),
-		paths: []string{area.path}, score: float64(30+t.rng.IntN(65)) / 100,
+		paths: []string{strings.TrimSuffix(area.path, "**") + fmt.Sprintf("%s_%d.go", deed.verb, t.n)}, score: float64(30+t.rng.IntN(65)) / 100,
 	}
 	// All dice fall in every case, so that one answer does not move the others.
-	dice := [4]int{t.rng.IntN(100), t.rng.IntN(100), t.rng.IntN(100), t.rng.IntN(len(laterAsks))}
+	dice := [5]int{t.rng.IntN(100), t.rng.IntN(100), t.rng.IntN(100), t.rng.IntN(len(laterAsks)), t.rng.IntN(100)}
+	if dice[4] < 20 { // a wide claim, that others' work will overlap with
+		s.paths = []string{area.path}
+	}
 	if dice[0] < 65 {
 		s.checks = []string{"test: " + area.area + " specs pass"}
 	}
@@ -167,7 +171,7 @@ func (t *teller) next(ask bool) scene {
 		s.ask, s.title = true, fmt.Sprintf(laterAsks[dice[3]], area.area)
 	case dice[1] < 24:
 		s.waits = "a date from the operations team"
-	case dice[1] < 45 && len(t.ids) > 0:
+	case dice[1] < 38 && len(t.ids) > 0:
 		s.needs = []string{t.ids[t.n%len(t.ids)]}
 	case dice[2] < 15:
 		s.forWhom = castOf[dice[2]%len(castOf)].id

@@ -37,8 +37,9 @@ func (w *worker) live(ctx context.Context) {
 		defer w.closeBuyer(ctx)
 	}
 	for ctx.Err() == nil {
-		if w.habit == reviewer && w.shifts%2 == 1 {
-			w.acceptOld(ctx)
+		if w.habit == reviewer && w.review(ctx) {
+			w.between(ctx, 3*time.Second, 6*time.Second)
+			continue
 		}
 		row := w.pick(ctx)
 		if row == nil {
@@ -66,6 +67,9 @@ func (w *worker) pick(ctx context.Context) *client.Row {
 		}
 		if r.WorkItem.TargetAgentUID == w.actor.id || w.habit == collider && len(r.Overlaps) > 0 {
 			return r
+		}
+		if len(r.Overlaps) > 0 {
+			continue // the rules would leave it to the lead
 		}
 		free = append(free, r)
 	}
@@ -181,19 +185,58 @@ func (w *worker) listen(ctx context.Context, item string, after uint64) <-chan a
 	return news
 }
 
-// acceptOld accepts completed work of others that the lead has left for long,
-// when much of it has piled up.
-func (w *worker) acceptOld(ctx context.Context) {
-	list, err := w.c.Items(ctx, client.Query{Status: []acop.Status{acop.StatusCompleted}, Limit: 50})
-	if err != nil || len(list.WorkItems) < 5 {
-		return
+// enough is how much completed work, and how many questions, are left to the
+// lead before the reviewer helps out.
+const enough = 5
+
+// review does one thing that the lead has left for long: it accepts completed
+// work of others or answers a question. It reports whether there was one.
+func (w *worker) review(ctx context.Context) bool {
+	snap, err := w.c.Snapshot(ctx)
+	if err != nil {
+		return false
 	}
-	oldest := list.WorkItems[len(list.WorkItems)-1] // latest first
-	d, err := w.c.Detail(ctx, oldest.WorkItem.WorkItemID)
-	if err != nil || d.Item.Completion == nil || d.Item.Completion.CompletedBy == w.actor.id {
-		return
+	var oldest *acop.Item
+	done := 0
+	for _, i := range snap.Items {
+		if i.Status() != acop.StatusCompleted || i.Completion == nil || i.Completion.CompletedBy == w.actor.id {
+			continue
+		}
+		done++
+		if oldest == nil || i.StatusSinceUTC.Before(oldest.StatusSinceUTC) {
+			oldest = i
+		}
 	}
-	_, _ = w.do(ctx, acop.Act{Verb: acop.VerbAccept, WorkItemID: d.Item.ID(), IfRevision: d.Item.Revision, Reason: "evidence read, looks right"})
+	if done > enough {
+		_, err := w.do(ctx, acop.Act{Verb: acop.VerbAccept, WorkItemID: oldest.ID(), IfRevision: oldest.Revision,
+			Reason: "evidence read, looks right"})
+		return err == nil
+	}
+	return w.answer(ctx, snap)
+}
+
+// answer decides the oldest open question when there are many.
+func (w *worker) answer(ctx context.Context, snap *acop.Snapshot) bool {
+	var open []*acop.BlackboardEntry
+	answered := map[string]bool{}
+	for i := range snap.Entries {
+		e := &snap.Entries[i].Entry
+		for _, id := range e.SupersedesEntryIDs {
+			answered[id] = true
+		}
+	}
+	for i := range snap.Entries {
+		e := &snap.Entries[i].Entry
+		if e.EntryKind == acop.EntryReviewRequest && !answered[e.EntryID] {
+			open = append(open, e)
+		}
+	}
+	if len(open) < 3 {
+		return false
+	}
+	return w.post(ctx, open[0].WorkItemID, acop.BlackboardEntry{
+		EntryKind: acop.EntryDecision, Summary: "answered: keep it as it is", SupersedesEntryIDs: []string{open[0].EntryID},
+	}) != ""
 }
 
 func (w *worker) openBuyer() {

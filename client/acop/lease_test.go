@@ -51,6 +51,7 @@ func TestKeepRenewsInTime(t *testing.T) {
 		})
 		ctx, k := c.Keep(t.Context(), KeepOptions{Claim: claim, Progress: func() string { return "on it" }})
 		time.Sleep(5 * time.Minute)
+		synctest.Wait()
 		if n < 37 || n > 60 || ctx.Err() != nil {
 			t.Errorf("%d renewals, ctx %v", n, context.Cause(ctx))
 		}
@@ -98,6 +99,7 @@ func TestKeepSurvivesFailures(t *testing.T) {
 		})
 		ctx, k := c.Keep(t.Context(), KeepOptions{Claim: claim})
 		time.Sleep(25 * time.Second)
+		synctest.Wait()
 		if ctx.Err() != nil || n < 3 {
 			t.Errorf("after %d requests: %v", n, context.Cause(ctx))
 		}

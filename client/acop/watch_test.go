@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -235,12 +236,13 @@ func TestWatchSilence(t *testing.T) {
 func TestWatchRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		token, n := "old", 0
+		token := "old"
+		var n atomic.Int32
 		c := newClient(t, Options{
 			BaseURL: "http://owner.test/",
 			Token:   func(context.Context) (string, error) { mu.Lock(); defer mu.Unlock(); return token, nil },
 			HTTPClient: &http.Client{Transport: tripper(func(r *http.Request) (*http.Response, error) {
-				n++
+				n.Add(1)
 				if r.Header.Get("Authorization") == "Bearer new" {
 					return nil, errors.New("reached with the new token")
 				}
@@ -252,8 +254,8 @@ func TestWatchRefused(t *testing.T) {
 		var states []fleet.LinkState
 		go func() {
 			time.Sleep(50 * time.Second)
-			if n != 1 {
-				t.Errorf("%d requests while refused", n)
+			if n.Load() != 1 {
+				t.Errorf("%d requests while refused", n.Load())
 			}
 			mu.Lock()
 			defer mu.Unlock()
