@@ -6,7 +6,9 @@
 //
 // Values match anywhere in the field, without regard to case; commas separate
 // alternatives (status:ready,blocked), quotes keep blanks together. A word whose
-// part before the colon is no field is a plain word, because ids hold colons.
+// part before the colon is no field is a plain word, because ids hold colons. The
+// words of single screens name the same fields: verb: and capability: are kind:,
+// author: and actor: are agent:, state: and outcome: are status:.
 //
 // It knows nothing of screens and styles.
 //

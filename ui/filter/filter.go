@@ -54,8 +54,8 @@ func Parse(line string) Query {
 			w = w[1:]
 		}
 		t := term{not: not, any: []string{strings.ToLower(w)}}
-		if name, value, ok := strings.Cut(w, ":"); ok && isField(strings.ToLower(name)) {
-			t.field = strings.ToLower(name)
+		if name, value, ok := strings.Cut(w, ":"); ok && fieldOf(name) != "" {
+			t.field = fieldOf(name)
 			t.any = alternatives(value)
 			if len(t.any) == 0 {
 				continue // "status:" is being typed
@@ -187,13 +187,24 @@ func split(line string) []string {
 	return words
 }
 
-func isField(name string) bool {
+// aliases are the words that single screens have for a field.
+var aliases = map[string]string{
+	"verb": "kind", "capability": "kind", "author": "agent", "actor": "agent", "worker": "agent",
+	"state": "status", "outcome": "status", "id": "item", "task": "item",
+}
+
+// fieldOf is the field called name, or "".
+func fieldOf(name string) string {
+	name = strings.ToLower(name)
+	if f, ok := aliases[name]; ok {
+		return f
+	}
 	for _, f := range Fields() {
 		if f == name {
-			return true
+			return f
 		}
 	}
-	return false
+	return ""
 }
 
 func alternatives(value string) []string {

@@ -19,7 +19,7 @@ func TestMatch(t *testing.T) {
 	for line, want := range map[string]bool{
 		"": true, "rotate": true, "ROTATE tokens": true, "rotate nothing": false, "-nothing": true, "-rotate": false,
 		"status:ready": false, "status:attention": true, "status:ready,attention": true, "-status:ready": true,
-		"repo:api kind:ref": true, "agent:worker-7": true, "agent:worker-8": false, "blocker:decision": true,
+		"repo:api kind:ref": true, "verb:ref author:worker-7": true, "Actor:nobody": false, "agent:worker-7": true, "agent:worker-8": false, "blocker:decision": true,
 		"blocker:docs": true, "blocker:branch": false, "older:1h": true, "older:3h": false, "newer:3h": true,
 		"older:soon": true, "work:auth": true, "work:db": false, `"which one"`: true, `"one which"`: false,
 		"status:": true, "GRÖSSE": false, "größe": true, "GRÖßE": true, "priority:high item:rotation": true, "-": true,

@@ -26,7 +26,7 @@ const (
 var cols = []kit.Col{
 	cMark:    {W: 1},
 	cTime:    {Title: "TIME", W: 8},
-	cActor:   {Title: "ACTOR", W: 12, Min: 8},
+	cActor:   {Title: "ACTOR", W: 14, Min: 10},
 	cVerb:    {Title: "VERB", W: 10, Min: 9},
 	cTarget:  {Title: "TARGET", W: 26, Min: 16, Grow: 1},
 	cOutcome: {Title: "OUTCOME", W: 9},
