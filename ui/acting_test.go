@@ -440,6 +440,28 @@ func TestPostNewAndFreeze(t *testing.T) {
 	})
 }
 
+// An ask whose cause is gone leaves by itself and says so in the log.
+func TestAskGone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		it := item(t, "work:auth:token-rotation")
+		it.WorkItem.Status, it.Blockers = acop.StatusReady, nil
+		r.facts(uitest.Changed(it, acop.VerbResolve, 1900, time.Now()))
+		r.Must("NEEDS YOU (4)")
+		r.Keys("6")
+		r.Must("ask gone: decide work:auth:token-rotation")
+	})
+}
+
+// Before the owner has answered, nothing can be decided.
+func TestNoRoleYet(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := open(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.Keys("n")
+		r.Must("the owner has not answered yet")
+	})
+}
+
 func TestSnooze(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})

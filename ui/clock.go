@@ -92,6 +92,10 @@ func (m *Model) readClock() tea.Cmd {
 	if m.clock.pace < paceIdle {
 		return nil
 	}
+	return m.readTime()
+}
+
+func (m *Model) readTime() tea.Cmd {
 	now := m.opts.Now
 	return func() tea.Msg { return clockRead{now()} }
 }

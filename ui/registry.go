@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -186,6 +187,9 @@ func (m *Model) enabled(a *action, s subject) (bool, string) {
 	if a.act && m.opts.ReadOnly {
 		return false, "this program was started with --read-only"
 	}
+	if a.act && a.on&onTask == 0 && a.group != groupTasks && m.state.Role == "" {
+		return false, "the owner has not answered yet"
+	}
 	if a.on&onNothing == 0 {
 		if s.t.IsZero() {
 			return false, "no row is selected"
@@ -239,7 +243,11 @@ func (m *Model) run(a *action, t screen.Target) tea.Cmd {
 	}
 	m.acts.running = a
 	defer func() { m.acts.running = nil }()
-	return a.run(m, able)
+	cmd := a.run(m, able)
+	if n := len(ss) - len(able); n > 0 {
+		return tea.Batch(cmd, m.toast(screen.Warn, fmt.Sprintf("%s: %d of %d marked rows are left out: %s", a.help, n, len(ss), why)))
+	}
+	return cmd
 }
 
 // legal asks the model whether verb is possible on the item.

@@ -44,6 +44,8 @@ func (m *Model) routeRest(msg tea.Msg) tea.Cmd {
 		return m.onProfile(msg)
 	case tea.FocusMsg:
 		return m.onFocus()
+	case tea.ResumeMsg:
+		return m.readTime()
 	case tea.BlurMsg:
 		m.pointer.focused = false
 	case actDone:

@@ -38,7 +38,7 @@ func (q *queueWatch) note(key string, asks []fleet.Ask) {
 func (m *Model) watchQueue() tea.Cmd {
 	asks := m.state.Asks(m.clock.now)
 	m.wakeChanged(asks)
-	gained, _ := fleet.DiffAsks(m.queue.prev, asks)
+	gained, gone := fleet.DiffAsks(m.queue.prev, asks)
 	m.queue.prev = asks
 	m.queue.open = m.notSnoozed(asks)
 	if m.state.Link.State == fleet.LinkConnecting {
@@ -49,6 +49,9 @@ func (m *Model) watchQueue() tea.Cmd {
 		m.queue.started = true
 		return nil
 	}
+	for i := range gone {
+		m.apply(fleet.Noted{At: m.clock.now, Text: "ask gone: " + string(gone[i].Kind) + " " + subjectOfAsk(&gone[i])})
+	}
 	var cmds []tea.Cmd
 	for _, a := range gained {
 		cmds = append(cmds, m.onAsk(a))
@@ -57,6 +60,16 @@ func (m *Model) watchQueue() tea.Cmd {
 		cmds = append(cmds, m.ring(gained))
 	}
 	return tea.Batch(cmds...)
+}
+
+// subjectOfAsk is the raw id of what an ask is about.
+func subjectOfAsk(a *fleet.Ask) string {
+	for _, id := range []string{a.WorkItemID, a.TaskID, a.Provider} {
+		if id != "" {
+			return id
+		}
+	}
+	return a.Title
 }
 
 func worst(asks []fleet.Ask) fleet.Severity {
