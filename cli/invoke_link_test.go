@@ -133,7 +133,7 @@ func TestManyTasksAtOnce(t *testing.T) {
 	b, err := buyer.New(buyer.Options{
 		Providers: []buyer.ProviderSpec{{Name: "p", URL: url, Token: buyer.NewSecret("SECRET123")}},
 		StateDir:  t.TempDir(),
-		// At 200 ms between heartbeats a busy machine would be taken for a dead provider.
+		// At 400 ms between heartbeats a busy machine would be taken for a dead provider.
 		KeepSilent: true,
 		Events: func(ev acmp.TaskEvent) {
 			mu.Lock()

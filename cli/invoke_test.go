@@ -32,7 +32,7 @@ func capabilities() []provider.Capability {
 	return []provider.Capability{
 		handler("lines", func(_ context.Context, t *provider.Task) (provider.Output, error) {
 			t.Progress(0.5, "half\x1b[2J")
-			<-time.After(250 * time.Millisecond) // one heartbeat
+			<-time.After(500 * time.Millisecond) // one heartbeat
 			for i := range 3 {
 				if err := t.Emit(acmp.Text(fmt.Sprintf("line %d\n", i))); err != nil {
 					return provider.Output{}, err
@@ -72,7 +72,7 @@ func capabilities() []provider.Capability {
 func servedProvider(t *testing.T) string {
 	t.Helper()
 	p, err := provider.New(provider.Options{
-		ProviderID: "agent:test:local", HeartbeatInterval: 200 * time.Millisecond, Capabilities: capabilities(),
+		ProviderID: "agent:test:local", HeartbeatInterval: 400 * time.Millisecond, Capabilities: capabilities(),
 		Authenticate: func(token string) (string, bool) { return "me", token == "SECRET123" },
 	})
 	if err != nil {

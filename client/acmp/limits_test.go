@@ -93,7 +93,7 @@ func TestBackPressure(t *testing.T) {
 
 // B84: a long output passes through without staying in memory.
 func TestMemoryStaysBounded(t *testing.T) {
-	const chunks, size = 512, 128 << 10 // 64 MiB
+	const chunks, size = 320, 128 << 10 // 40 MiB
 	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
 		for i := range chunks {
 			w.chunk(i, strings.Repeat("x", size), i == chunks-1)
@@ -111,7 +111,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 		}
 	})
 	before := heap()
-	id := invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.TimeoutMS = 60000 }))
+	id := invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.TimeoutMS = 300_000 }))
 	<-done
 	if grown := heap() - before; grown > 16<<20 {
 		t.Errorf("the heap grew by %d MiB", grown>>20)

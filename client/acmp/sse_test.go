@@ -147,7 +147,7 @@ func TestLongLines(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	endless := io.LimitReader(zeros{}, 512<<20)
+	endless := io.LimitReader(zeros{}, 128<<20)
 	before := heap()
 	e := newEventReader(io.MultiReader(strings.NewReader("data: "), endless, strings.NewReader("\n\ndata: after\n\n")), limit)
 	if _, err := e.next(); !errors.Is(err, errTooLong) {

@@ -175,7 +175,11 @@ func TestStdioHandshakeFails(t *testing.T) {
 	for role, want := range map[string]string{
 		"glued": `"cache warm {`, "fails": "(exit status 4): no licence found",
 	} {
-		b, rec, _ := childBuyer(t, role, func(o *Options) { o.ConnectTimeout = 300 * time.Millisecond })
+		b, rec, _ := childBuyer(t, role, func(o *Options) {
+			if role == "glued" { // it will never answer
+				o.ConnectTimeout = 2 * time.Second
+			}
+		})
 		_, err := b.Invoke(t.Context(), invocation(nil))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", role, err)
