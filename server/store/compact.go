@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// ErrNoLog means that a folder holds no log.
+var ErrNoLog = errors.New("no log is in this folder")
+
 // CompactOptions say what a compaction keeps.
 type CompactOptions struct {
 	// Dir is the folder of the log. No owner may have it open.
@@ -58,8 +61,8 @@ func Compact(ctx context.Context, o CompactOptions) (Compacted, error) {
 	if o.step == nil {
 		o.step = func(string) {}
 	}
-	if _, err := os.Stat(o.Dir); err != nil {
-		return Compacted{}, fmt.Errorf("compact the log: %w", err)
+	if there, err := generations(o.Dir); err != nil || len(there) == 0 {
+		return Compacted{}, fmt.Errorf("%w: %s", ErrNoLog, o.Dir)
 	}
 	c := &compaction{old: s, keep: o.Keep, step: o.step}
 	done, err := c.run(ctx)
