@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
 	"signalbox/ui/pane/worlds"
 	"signalbox/ui/screen"
 	"signalbox/ui/uitest"
@@ -52,5 +54,20 @@ func BenchmarkPalette(b *testing.B) {
 		m.input.ed.Set(fmt.Sprintf("work %d", i%7))
 		m.search()
 		i++
+	}
+}
+
+// BenchmarkFacts is what one event of the owner costs, with its frame.
+func BenchmarkFacts(b *testing.B) {
+	m := New(b.Context(), Options{})
+	m.state = worlds.Many(10_000, 200, 50)
+	m.size = size{240, 70, Layout(240, 70)}
+	now := m.clock.now
+	rev := m.state.Revision
+	it := uitest.Item("work:bench", "Bench", acop.StatusReady, 1, now)
+	for b.Loop() {
+		rev++
+		m.Update(FactsMsg{Facts: []fleet.Fact{uitest.Changed(it, acop.VerbPut, rev, now)}})
+		m.View()
 	}
 }

@@ -182,7 +182,11 @@ func (m *Model) paletteRow(c command, picked bool, w int) string {
 	if n := text.Width(c.name); n > nameW && c.kind == "item" {
 		c.name = text.MiddleMark(c.name, nameW, st.G.Ellipsis)
 	}
-	return kit.Row(st, sel, w,
+	lead := " "
+	if picked {
+		lead = st.G.Cursor
+	}
+	return kit.Row(st, sel, w, kit.Cell{Text: lead, Style: st.Accent, W: 1},
 		kit.Cell{Text: c.key, Style: st.Key, W: 6}, kit.Cell{Text: c.name, Style: name, W: nameW},
-		kit.Cell{Text: c.kind, Style: st.Muted, W: 6}, kit.Cell{Text: note, Style: st.Muted, W: max(0, w-nameW-15)})
+		kit.Cell{Text: c.kind, Style: st.Muted, W: 6}, kit.Cell{Text: note, Style: st.Muted, W: max(0, w-nameW-17)})
 }

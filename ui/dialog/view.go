@@ -236,12 +236,12 @@ func (p *painter) picked(f *Field) string {
 }
 
 func (p *painter) option(o Option, picked bool, w int) string {
-	sel := theme.SelNone
+	sel, lead := theme.SelNone, " "
 	if picked {
-		sel = theme.SelFocused
+		sel, lead = theme.SelFocused, p.st.G.Cursor
 	}
 	lw := min(w, max(text.Width(o.label()), w/2))
-	return kit.Row(p.st, sel, w,
+	return kit.Row(p.st, sel, w, kit.Cell{Text: lead, Style: p.st.Accent, W: 1},
 		kit.Cell{Text: o.label(), Style: p.st.Text, W: lw}, kit.Cell{Text: o.Note, Style: p.st.Muted, W: w})
 }
 
@@ -260,6 +260,8 @@ func (p *painter) inline(f *Field, w int) string {
 		s := " " + o.label() + " "
 		style := theme.SelNone
 		if i == f.pick {
+			// The brackets tell it where colours do not.
+			s = "[" + o.label() + "]"
 			style = theme.SelFocused
 		}
 		b.WriteString(p.st.Text.Draw(s, style))
