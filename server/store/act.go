@@ -16,6 +16,7 @@ type message struct {
 	payload []byte
 	idem    *Idempotency // decoded ahead, or nil
 	at      spot         // where it stands in the files, while they are read
+	place   *place       // of its subject, while the log is read
 }
 
 // newPlaced gives a checked message its place.

@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/minio/highwayhash"
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 )
 
 // The form of a record in the engine's block files: length (with a bit for
@@ -31,6 +33,7 @@ const (
 	blockErased     = 1 << 63
 	blockTombstone  = 1 << 62
 	blockMaxRecord  = 32 << 20
+	blockMaxSize    = 64 << 20 // more room is not made on the word of a file
 )
 
 var (
@@ -82,25 +85,51 @@ func blockFiles(engine string) ([]blockFile, error) {
 	return out, nil
 }
 
-// load reads the file and undoes its compression.
+// blockRoom lends buffers of the size of a block to those who keep no part of it.
+var blockRoom = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// load reads the file and undoes its compression. The result is the caller's.
 func (f blockFile) load() ([]byte, error) {
+	buf := new(bytes.Buffer)
+	err := f.loadInto(buf)
+	return buf.Bytes(), err
+}
+
+// with lends the content of the block for the length of a call.
+func (f blockFile) with(use func([]byte) error) error {
+	buf, ok := blockRoom.Get().(*bytes.Buffer)
+	if !ok {
+		buf = new(bytes.Buffer)
+	}
+	defer blockRoom.Put(buf)
+	buf.Reset()
+	if err := f.loadInto(buf); err != nil {
+		return err
+	}
+	return use(buf.Bytes())
+}
+
+func (f blockFile) loadInto(buf *bytes.Buffer) error {
 	raw, err := os.ReadFile(f.path)
 	if err != nil {
-		return nil, fmt.Errorf("read a block of the log: %w", err)
+		return fmt.Errorf("read a block of the log: %w", err)
 	}
 	var info server.CompressionInfo
 	n, err := info.UnmarshalMetadata(raw)
 	if err == nil && n == 0 {
-		return raw, nil
+		buf.Write(raw)
+		return nil
 	}
-	var out []byte
-	if err == nil && len(raw) >= n+blockHash {
-		out, err = info.Algorithm.Decompress(raw[n:])
+	body := len(raw) - blockHash // the last hash stands behind what is packed
+	if err != nil || body < n {
+		return fmt.Errorf("%w: %s", errPacked, f.path)
 	}
-	if err != nil || out == nil {
-		return nil, fmt.Errorf("%w: %s: %w", errPacked, f.path, err)
+	buf.Grow(int(min(info.OriginalSize, blockMaxSize)))
+	if _, err = buf.ReadFrom(s2.NewReader(bytes.NewReader(raw[n:body]))); err != nil {
+		return fmt.Errorf("%w: %s: %w", errPacked, f.path, err)
 	}
-	return out, nil
+	buf.Write(raw[body:])
+	return nil
 }
 
 // hasher makes the hash that the engine keeps for each record of this block.
@@ -172,14 +201,29 @@ func parseRecord(b []byte, subj int, withHeader bool, h hash.Hash) blockRecord {
 	return rec
 }
 
-// ours keeps the headers that the seal covers; the engine's own say how a
-// message came in, which is of no use later. It takes no copy of what it skips.
-func ours(raw []byte) nats.Header {
-	h := nats.Header{}
-	for line := range bytes.SplitSeq(raw, []byte("\r\n")) {
-		name, value, ok := bytes.Cut(line, []byte(":"))
-		if ok && bytes.HasPrefix(name, []byte(headerPrefix)) {
-			h[string(name)] = []string{string(bytes.TrimSpace(value))}
+// ours reads the headers that the seal covers; the engine's own say how a
+// message came in, which is of no use later.
+func ours(raw []byte) heads {
+	var h heads
+	for rest := string(raw); rest != ""; {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\r\n")
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		switch name {
+		case headerSum:
+			h.sum = value
+		case headerLink:
+			h.link = value
+		case headerPart:
+			h.part = value
+		case headerIndex:
+			h.index = value
+		case headerKept:
+			h.kept = value
 		}
 	}
 	return h

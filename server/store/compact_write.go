@@ -102,18 +102,10 @@ func (w *writer) close() error {
 }
 
 // keep writes an older record at its new place, under the revision it has.
-func (w *writer) keep(m *message, h nats.Header) error {
-	out := nats.NewMsg(m.subject)
-	out.Data = m.payload
-	for _, name := range []string{headerPart, headerIndex} {
-		if v := h.Get(name); v != "" {
-			out.Header.Set(name, v)
-		}
-	}
-	out.Header.Set(headerLink, w.head.String())
-	out.Header.Set(headerKept, fmt.Sprintf("%d %d", m.rev, m.end()))
-	out.Header.Set(headerSum, sumOf(out.Subject, out.Header, out.Data).String())
-	return w.put(out)
+func (w *writer) keep(m *message, h heads) error {
+	out := heads{link: w.head.String(), part: h.part, index: h.index, kept: fmt.Sprintf("%d %d", m.rev, m.end())}
+	out.sum = out.sumWith(m.subject, m.payload).String()
+	return w.put(out.message(m.subject, m.payload))
 }
 
 // preface writes the first record.
@@ -132,7 +124,7 @@ func (w *writer) preface(p preface) error {
 // sealed is a message with the headers that its seal covers.
 type sealed struct {
 	msg    message
-	header nats.Header
+	header heads
 }
 
 // write fills the new generation.
@@ -156,7 +148,7 @@ func (c *compaction) write(ctx context.Context) (err error) {
 			case failed != nil || m.msg.seq > c.found.last:
 				return
 			case m.msg.seq >= c.next.Tail:
-				failed = w.put(&nats.Msg{Subject: m.msg.subject, Header: m.header, Data: m.msg.payload})
+				failed = w.put(m.header.message(m.msg.subject, m.msg.payload))
 			case len(picked) > 0 && picked[0] == m.msg.seq:
 				picked = picked[1:]
 				failed = w.keep(&m.msg, m.header)

@@ -60,7 +60,7 @@ func (s *Store) receive(m jetstream.Msg, next uint64) (rev uint64, err error) {
 	if rev > next {
 		return 0, fmt.Errorf("follow the log: revision %d came where %d was due", rev, next)
 	}
-	sl, err := openSeal(m.Subject(), m.Headers(), m.Data())
+	sl, err := openSeal(m.Subject(), headsOf(m.Headers()), m.Data())
 	if err != nil {
 		return 0, fmt.Errorf("the record at revision %d: %w", rev, err)
 	}

@@ -46,7 +46,7 @@ func (s *Store) readPage(ctx context.Context, from uint64, filter string) ([]*je
 
 // check opens the seal of a stored message.
 func check(m *jetstream.RawStreamMsg) (message, error) {
-	sl, err := openSeal(m.Subject, m.Header, m.Data)
+	sl, err := openSeal(m.Subject, headsOf(m.Header), m.Data)
 	if err != nil {
 		return message{}, fmt.Errorf("the record at revision %d: %w", m.Sequence, err)
 	}

@@ -72,19 +72,20 @@ func (f *scan) gap(to uint64) {
 }
 
 // see notes that a subject has a message here, of whatever worth.
-func (f *scan) see(subject string, seq uint64) {
+func (f *scan) see(subject string, seq uint64) *place {
 	p := f.places[subject]
 	if p == nil {
 		p = new(place)
 		f.places[subject] = p
 	}
 	p.seen = seq
+	return p
 }
 
 // add takes the message that is due, err being why its seal does not hold.
 func (f *scan) add(m message, err error, at spot) {
 	f.last = m.seq
-	f.see(m.subject, m.seq)
+	m.place = f.see(m.subject, m.seq)
 	// What was accepted as missing stays so, even if the files still show it:
 	// the log went on without it.
 	if err != nil || !f.linked(&m) || f.s.lost.isMissing(m.seq) {
@@ -199,7 +200,7 @@ func (f *scan) tear() {
 
 // take keeps what must be known of a record that may be superseded.
 func (f *scan) take(m *message, at spot) {
-	p := f.places[m.subject]
+	p := m.place
 	p.good, p.at = m.seq, at
 	if m.payload != nil {
 		p.msg = *m

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -74,27 +75,25 @@ func (f *scan) put(e entry) bool {
 // check reads a block and opens its seals. It keeps no payload but what the
 // pass itself needs, so that the block can go again.
 func (f blockFile) check(since time.Time) ([]entry, error) {
-	buf, err := f.load()
-	if err != nil {
-		return nil, err
-	}
 	var out []entry
-	err = f.records(buf, func(off int, r blockRecord) {
-		e := entry{off: uint32(off), msg: message{rev: r.seq, seq: r.seq}}
-		if e.torn = r.err != nil; e.torn {
+	err := f.with(func(buf []byte) error {
+		return f.records(buf, func(off int, r blockRecord) {
+			e := entry{off: uint32(off), msg: message{rev: r.seq, seq: r.seq}}
+			if e.torn = r.err != nil; e.torn {
+				out = append(out, e)
+				return
+			}
+			subject := string(r.subject)
+			sl, err := openSeal(subject, ours(r.header), r.payload)
+			e.err, e.msg = err, newPlaced(r.seq, subject, sl, nil)
+			if err == nil && sl.index.IdemAt > 0 && !time.UnixMilli(sl.index.IdemAt).Before(since) {
+				e.msg.idem = idemOf(r.payload)
+			}
+			if subject == generationSubject {
+				e.msg.payload = bytes.Clone(r.payload)
+			}
 			out = append(out, e)
-			return
-		}
-		subject := string(r.subject)
-		sl, err := openSeal(subject, ours(r.header), r.payload)
-		e.err, e.msg = err, newPlaced(r.seq, subject, sl, nil)
-		if err == nil && sl.index.IdemAt > 0 && !time.UnixMilli(sl.index.IdemAt).Before(since) {
-			e.msg.idem = idemOf(r.payload)
-		}
-		if subject == generationSubject {
-			e.msg.payload = bytes.Clone(r.payload)
-		}
-		out = append(out, e)
+		})
 	})
 	if errors.Is(err, errTorn) {
 		err = nil // what should follow is missed by who counts
@@ -170,30 +169,31 @@ func (f blockFile) decode(offs []uint32) ([]applied, error) {
 	if len(offs) == 0 {
 		return nil, nil
 	}
-	buf, err := f.load()
-	if err != nil {
-		return nil, err
-	}
-	h := f.hasher()
 	out := make([]applied, 0, len(offs))
-	for _, off := range offs {
-		if int(off) >= len(buf) {
-			return nil, fmt.Errorf("%s changed while it was read", f.path)
+	err := f.with(func(buf []byte) error {
+		h := f.hasher()
+		for _, off := range offs {
+			r, err := decodeAt(buf[min(int(off), len(buf)):], h)
+			if err != nil {
+				return fmt.Errorf("%s changed while it was read: %w", f.path, err)
+			}
+			out = append(out, r)
 		}
-		rec, _, err := firstRecord(buf[off:], h)
-		if err = errors.Join(err, rec.err); err != nil {
-			return nil, fmt.Errorf("%s changed while it was read: %w", f.path, err)
-		}
-		subject := string(rec.subject)
-		sl, err := openSeal(subject, ours(rec.header), rec.payload)
-		if err != nil {
-			return nil, fmt.Errorf("%s changed while it was read: %w", f.path, err)
-		}
-		r, err := decode(newPlaced(rec.seq, subject, sl, rec.payload))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
+		return nil
+	})
+	return out, err
+}
+
+// decodeAt decodes the record at the beginning of buf.
+func decodeAt(buf []byte, h hash.Hash) (applied, error) {
+	rec, _, err := firstRecord(buf, h)
+	if err = errors.Join(err, rec.err); err != nil {
+		return applied{}, err
 	}
-	return out, nil
+	subject := string(rec.subject)
+	sl, err := openSeal(subject, ours(rec.header), rec.payload)
+	if err != nil {
+		return applied{}, err
+	}
+	return decode(newPlaced(rec.seq, subject, sl, rec.payload))
 }

@@ -18,8 +18,6 @@ import (
 
 // Headers of a message. They are covered by the seal.
 const (
-	headerPrefix = "Sb-"
-
 	headerSum   = "Sb-Sum"   // hex SHA-256 over everything below, the subject and the payload
 	headerLink  = "Sb-Link"  // "<revision> <sum>" of the newest record the writer had seen
 	headerPart  = "Sb-Part"  // place in an act of several records; absent: the record is the act
@@ -80,13 +78,33 @@ var errSeal = errors.New("checksum does not fit")
 
 func (l link) String() string { return strconv.FormatUint(l.rev, 10) + " " + l.sum.String() }
 
-// newMessage makes the sealed message of one record.
-func newMessage(subj string, payload []byte, l link, p part, x index) (*nats.Msg, error) {
+// heads are the headers of a message that are ours.
+type heads struct{ sum, link, part, index, kept string }
+
+func headsOf(h nats.Header) heads {
+	return heads{
+		sum: h.Get(headerSum), link: h.Get(headerLink), part: h.Get(headerPart),
+		index: h.Get(headerIndex), kept: h.Get(headerKept),
+	}
+}
+
+// message makes a message with these headers and no others.
+func (h heads) message(subj string, payload []byte) *nats.Msg {
 	m := nats.NewMsg(subj)
 	m.Data = payload
-	m.Header.Set(headerLink, l.String())
+	for name, v := range map[string]string{headerSum: h.sum, headerLink: h.link, headerPart: h.part, headerIndex: h.index, headerKept: h.kept} {
+		if v != "" {
+			m.Header.Set(name, v)
+		}
+	}
+	return m
+}
+
+// newMessage makes the sealed message of one record.
+func newMessage(subj string, payload []byte, l link, p part, x index) (*nats.Msg, error) {
+	h := heads{link: l.String()}
 	if p.n > 0 {
-		m.Header.Set(headerPart, fmt.Sprintf("%d %d %d %d", p.i, p.n, p.off, p.all))
+		h.part = fmt.Sprintf("%d %d %d %d", p.i, p.n, p.off, p.all)
 	}
 	if !x.empty() {
 		b, err := json.Marshal(x)
@@ -94,27 +112,35 @@ func newMessage(subj string, payload []byte, l link, p part, x index) (*nats.Msg
 			return nil, fmt.Errorf("encode record index: %w", err)
 		}
 		// Ids may hold any character; a header may not.
-		m.Header.Set(headerIndex, base64.RawURLEncoding.EncodeToString(b))
+		h.index = base64.RawURLEncoding.EncodeToString(b)
 	}
-	m.Header.Set(headerSum, sumOf(subj, m.Header, payload).String())
-	return m, nil
+	h.sum = h.sumWith(subj, payload).String()
+	return h.message(subj, payload), nil
 }
 
-// sumOf hashes everything that must not change, each part with its length, so
+// sumWith hashes everything that must not change, each part with its length, so
 // that no byte can move from one part into the next.
-func sumOf(subj string, h nats.Header, payload []byte) sum {
+func (h *heads) sumWith(subj string, payload []byte) sum {
+	var room [1024]byte
+	buf := room[:0]
+	put := func(s string) {
+		buf = binary.BigEndian.AppendUint64(buf, uint64(len(s)))
+		buf = append(buf, s...)
+	}
+	if h.kept == "" {
+		put("signalbox 1")
+	} else {
+		put("signalbox 1 kept")
+	}
+	put(subj)
+	put(h.link)
+	put(h.part)
+	put(h.index)
+	if h.kept != "" {
+		put(h.kept)
+	}
 	d := sha256.New()
-	var n [8]byte
-	parts := []string{"signalbox 1", subj, h.Get(headerLink), h.Get(headerPart), h.Get(headerIndex)}
-	if k := h.Get(headerKept); k != "" {
-		parts[0] = "signalbox 1 kept"
-		parts = append(parts, k)
-	}
-	for _, s := range parts {
-		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-		d.Write(n[:])
-		d.Write([]byte(s))
-	}
+	d.Write(buf)
 	d.Write(payload)
 	var out sum
 	d.Sum(out[:0])
@@ -122,34 +148,35 @@ func sumOf(subj string, h nats.Header, payload []byte) sum {
 }
 
 // openSeal checks a message against its seal and decodes the headers.
-func openSeal(subj string, h nats.Header, payload []byte) (seal, error) {
+func openSeal(subj string, h heads, payload []byte) (seal, error) {
 	var s seal
-	if !s.sum.parse(h.Get(headerSum)) || s.sum != sumOf(subj, h, payload) {
+	if !s.sum.parse(h.sum) || s.sum != h.sumWith(subj, payload) {
 		return seal{}, errSeal
 	}
 	// From here on the headers are what this program wrote; anything that does
 	// not parse was written by another version.
-	if !s.link.parse(h.Get(headerLink)) {
-		return seal{}, fmt.Errorf("unknown form of link %q", h.Get(headerLink))
+	if !s.link.parse(h.link) {
+		return seal{}, fmt.Errorf("unknown form of link %q", h.link)
 	}
-	if p := h.Get(headerPart); p != "" {
-		if _, err := fmt.Sscanf(p, "%d %d %d %d", &s.part.i, &s.part.n, &s.part.off, &s.part.all); err != nil {
-			return seal{}, fmt.Errorf("unknown form of part %q", p)
-		}
-	}
-	if k := h.Get(headerKept); k != "" {
-		if _, err := fmt.Sscanf(k, "%d %d", &s.kept.rev, &s.kept.act); err != nil || s.kept.rev == 0 {
-			return seal{}, fmt.Errorf("unknown form of kept %q", k)
+	if h.part != "" {
+		if _, err := fmt.Sscanf(h.part, "%d %d %d %d", &s.part.i, &s.part.n, &s.part.off, &s.part.all); err != nil {
+			return seal{}, fmt.Errorf("unknown form of part %q", h.part)
 		}
 	}
-	if x := h.Get(headerIndex); x != "" {
-		b, err := base64.RawURLEncoding.DecodeString(x)
-		if err != nil {
-			return seal{}, fmt.Errorf("unknown form of index: %w", err)
+	if h.kept != "" {
+		if _, err := fmt.Sscanf(h.kept, "%d %d", &s.kept.rev, &s.kept.act); err != nil || s.kept.rev == 0 {
+			return seal{}, fmt.Errorf("unknown form of kept %q", h.kept)
 		}
-		if err := json.Unmarshal(b, &s.index); err != nil {
-			return seal{}, fmt.Errorf("unknown form of index: %w", err)
-		}
+	}
+	if h.index == "" {
+		return s, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(h.index)
+	if err == nil {
+		err = json.Unmarshal(b, &s.index)
+	}
+	if err != nil {
+		return seal{}, fmt.Errorf("unknown form of index: %w", err)
 	}
 	return s, nil
 }
@@ -162,9 +189,11 @@ func (l *link) parse(text string) bool {
 }
 
 func (s *sum) parse(text string) bool {
-	if len(text) != hex.EncodedLen(len(s)) {
+	var room [2 * len(s)]byte // no allocation: a start parses millions
+	if len(text) != len(room) {
 		return false
 	}
-	_, err := hex.Decode(s[:], []byte(text))
+	copy(room[:], text)
+	_, err := hex.Decode(s[:], room[:])
 	return err == nil
 }

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"signalbox/model/acop"
+)
+
+// bigLog writes a log of many acts on many items as owners leave them behind,
+// without waiting for the disk: one act in ten ends a claim, one in three hundred
+// of the last day carries an answer.
+func bigLog(b *testing.B, dir string, items, acts int) {
+	b.Helper()
+	s := &Store{dir: dir, log: slog.New(slog.DiscardHandler), now: time.Now, p: newProjection(), lost: &losses{}}
+	lock, err := lockDir(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer lock.Close()
+	w, err := newWriter(b.Context(), s, generation{Number: 1, First: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	begin := time.Now().Add(-30 * 24 * time.Hour)
+	step := time.Since(begin) / time.Duration(acts)
+	for i := range acts {
+		it := randomItem(r, fmt.Sprintf("item-%d", i%items))
+		it.WorkItem.Summary = strings.Repeat(fmt.Sprintf("%d words of a summary ", r.IntN(1000)), 12)
+		it.WorkItem.CreatedAtUTC = acop.NewTime(begin)
+		c := itemChange(it, "put")
+		c.Record.AtUTC = acop.NewTime(begin.Add(time.Duration(i) * step))
+		if i%10 == 0 {
+			c.Record.Ended = &acop.Claim{ClaimID: fmt.Sprint("claim-", i), WorkItemID: c.Record.ID, WorkerAgentUID: "ann", ClaimStatus: acop.ClaimReleased, GrantedAtUTC: acop.NewTime(begin), ExpiresAtUTC: acop.NewTime(begin)}
+		}
+		if i%3 == 0 {
+			c.Record.Idem = &Idempotency{Scope: fmt.Sprint(i), Fingerprint: "f", Status: 200, Body: []byte(`{"work_item_id":"` + c.Record.ID + `"}`)}
+		}
+		s.p.head = w.head
+		m, err := s.message(&c, subjectOf(&c.Record), part{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.sent.bySum.Clear()
+		m.Header.Del("Nats-Expected-Last-Subject-Sequence")
+		if err := w.put(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.close(); err != nil {
+		b.Fatal(err)
+	}
+	n, err := createNote(dir, w.head)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := n.close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkStart opens a log of 100 000 items and 1 000 000 acts: after a clean
+// stop, and as it is found after kill -9 (without the engine's own summary).
+func BenchmarkStart(b *testing.B) {
+	const items, acts = 100_000, 1_000_000
+	dir := os.Getenv("SIGNALBOX_BENCH_LOG") // kept between runs where it is given
+	if dir == "" {
+		dir = b.TempDir()
+	}
+	if found, err := blockFiles(filepath.Join(dir, engineDir)); err != nil || len(found) == 0 {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			b.Fatal(err)
+		}
+		bigLog(b, dir, items, acts)
+	}
+	for _, how := range []string{"clean", "killed"} {
+		b.Run(how, func(b *testing.B) {
+			for b.Loop() {
+				if how == "killed" {
+					b.StopTimer()
+					_ = os.Remove(filepath.Join(streamDir(filepath.Join(dir, engineDir)), "msgs", "index.db"))
+					b.StartTimer()
+				}
+				before := heap()
+				s, err := Open(b.Context(), Options{Dir: dir})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if n := len(s.p.items); n != items || s.Revision() != acts {
+					b.Fatalf("%d items at revision %d", n, s.Revision())
+				}
+				b.ReportMetric(float64(heap()-before)/items, "B/item")
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(sizeOf(filepath.Join(dir, engineDir)))/acts, "diskB/act")
+			b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/start")
+		})
+	}
+}
+
+// heap is what is in use after a collection.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
