@@ -13,7 +13,7 @@ const (
 	rulesAfter = 2500 * time.Millisecond
 	// The patience with an absent lead: after it the conductor decides, so that
 	// the story goes on.
-	grantAfter   = 100 * time.Second
+	grantAfter   = 60 * time.Second
 	unblockAfter = 4 * time.Minute
 	decideAfter  = 6 * time.Minute
 	consumeAfter = 45 * time.Second

@@ -55,7 +55,7 @@ func (s *shift) work(ctx context.Context) {
 			return
 		}
 		switch {
-		case hangs && n == 1+s.shifts:
+		case hangs && n == hangsAt:
 			stop()
 			s.hang(ctx)
 			return
@@ -277,6 +277,9 @@ func (s *shift) stopped(ctx context.Context, n, total int, why error) {
 	s.between(ctx, 3*time.Second, 6*time.Second)
 }
 
+// hangsAt is the step at which a silent worker falls silent.
+const hangsAt = 2
+
 // hang does nothing at all until the lease is long over, then finds out.
 func (s *shift) hang(ctx context.Context) {
 	if !wait(ctx, time.Until(s.granted)+time.Duration(s.ttl*2)*time.Second+upTo(s.rng, 3*time.Second)) {
@@ -284,7 +287,7 @@ func (s *shift) hang(ctx context.Context) {
 	}
 	_, err := s.do(ctx, acop.Act{Verb: acop.VerbComplete, ClaimID: s.claim.ClaimID})
 	if err != nil {
-		s.stopped(ctx, 1+s.shifts, 1+s.shifts, err)
+		s.stopped(ctx, hangsAt, hangsAt, err)
 	}
 }
 

@@ -88,7 +88,7 @@ var opening = []scene{
 		title: "Receipts as PDF", repo: repoWeb, branch: "feat/receipts", paths: []string{"web/receipt/**"}},
 	{id: "work:api:review-limits", kind: "review", prio: "high", score: 0.77, review: "the partner contract in docs/partners.md",
 		title: "Review: is the fallback tariff legal in CH?", repo: repoAPI, branch: "feat/limits", paths: []string{"api/tariff/**"}},
-	{id: "work:ledger:audit-trail", kind: "validate", prio: "high", score: 0.75,
+	{id: "work:ledger:audit-trail", kind: "validate", prio: "high", score: 0.75, forWhom: "agent:moth",
 		title: "Prove that no posting can vanish", repo: repoLedger, branch: "test/audit",
 		paths: []string{"ledger/audit/**"}, checks: []string{"test: kill -9 in a write loop", "test: checksum chain"}},
 	{id: "work:ledger:post-perf", kind: "refactor", prio: "medium", score: 0.50,

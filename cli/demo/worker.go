@@ -16,7 +16,7 @@ import (
 type worker struct {
 	*actor
 	member
-	shifts int
+	shifts int                  // begun
 	avoid  map[string]time.Time // items not to try again before
 	// buyer and results serve a consulter: the outcome of its present task.
 	buyer   *buyer.Buyer
@@ -46,7 +46,6 @@ func (w *worker) live(ctx context.Context) {
 			w.between(ctx, 700*time.Millisecond, 1800*time.Millisecond)
 			continue
 		}
-		w.shifts++
 		w.take(ctx, row)
 		w.between(ctx, 600*time.Millisecond, 2500*time.Millisecond)
 	}
@@ -101,6 +100,7 @@ func (w *worker) take(ctx context.Context, row *client.Row) {
 			return
 		}
 	}
+	w.shifts++
 	s := &shift{worker: w, row: row, claim: *r.Claim, granted: sent, news: news}
 	s.work(ctx)
 }
