@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ import (
 	macmp "signalbox/model/acmp"
 	"signalbox/model/fleet"
 	"signalbox/ui"
+	"signalbox/ui/input"
 )
 
 // leaveWithin bounds what ending the dashboard may take once the screen is gone.
@@ -32,10 +34,10 @@ type dashboard struct {
 	carriesOwner bool
 	// passing tells that nothing of this box is meant to stay, so that leaving it
 	// needs no warning.
-	passing bool
-	providers    []acmp.ProviderSpec
-	buyerDir     string
-	log          *slog.Logger
+	passing   bool
+	providers []acmp.ProviderSpec
+	buyerDir  string
+	log       *slog.Logger
 	// started, when not nil, is called once the buyer can be used.
 	started func(ctx context.Context, b *acmp.Buyer)
 }
@@ -54,6 +56,7 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	}
 	defer owner.Close()
 
+	keyboard := input.New(g.sys.Stdin.(*os.File)) // requireTerminal has looked
 	// Send blocks until Run has begun; the pump may start before.
 	var program *tea.Program
 	guard := &crash{stop: cancel}
@@ -64,6 +67,7 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 		Events:       func(e macmp.TaskEvent) { feed.put(fleet.TaskHappened{Event: e}) },
 		ProviderSeen: func(p macmp.Provider) { feed.put(fleet.ProviderSeen{Provider: p, At: time.Now()}) },
 		Log:          d.log,
+		Watchdog:     watchdogArgv(),
 		KeepSilent:   true, // the lead decides about a silent task, not a timer
 	})
 	if err != nil {
@@ -72,9 +76,14 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	model := ui.New(ctx, ui.Options{
 		Owner: owner, Buyer: buyer, Identity: d.identity, Server: d.server,
 		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii,
-		CarriesOwner: d.carriesOwner && !d.passing, Log: d.log,
+		CarriesOwner: d.carriesOwner, Passing: d.passing,
+		Save: g.saveExport, Editor: g.editor(), HoldInput: keyboard.Pause, Log: d.log,
 	})
-	program = tea.NewProgram(&guarded{Model: model, crash: guard}, g.programOptions()...)
+	program = tea.NewProgram(&guarded{Model: model, crash: guard},
+		tea.WithInput(keyboard),
+		tea.WithOutput(g.sys.Stdout),
+		tea.WithoutSignalHandler(), // signals are ours: see quitOnSignal
+	)
 
 	var work sync.WaitGroup
 	work.Go(func() { defer guard.catch(); feed.run(ctx) })
@@ -112,13 +121,24 @@ func (d dashboard) leave(work *sync.WaitGroup, buyer *acmp.Buyer) {
 	}
 }
 
-// programOptions gives the event loop the world of this command.
-func (g *globals) programOptions() []tea.ProgramOption {
-	return []tea.ProgramOption{
-		tea.WithInput(g.sys.Stdin),
-		tea.WithOutput(g.sys.Stdout),
-		tea.WithoutSignalHandler(), // signals are ours: see quitOnSignal
+// saveExport keeps what the person exported; a name is never used twice.
+func (g *globals) saveExport(name string, content []byte) (string, error) {
+	dir := filepath.Join(g.stateDir(), "exports")
+	if err := makePrivateDir(dir); err != nil {
+		return "", err
 	}
+	path := filepath.Join(dir, time.Now().UTC().Format("20060102-150405.000-")+filepath.Base(name))
+	return path, writePrivate(path, content)
+}
+
+// editor is the person's editor with its arguments; nil when none is named, or
+// when its words cannot be told apart.
+func (g *globals) editor() []string {
+	words, err := splitWords(firstOf(g.sys.Env("VISUAL"), g.sys.Env("EDITOR")))
+	if err != nil {
+		return nil
+	}
+	return words
 }
 
 // quitOnSignal ends the program in good order, terminal restored, on the signals
