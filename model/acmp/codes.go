@@ -38,6 +38,12 @@ func CodeName(code int) string {
 		return "internal"
 	case CodeInvalidParams:
 		return "invalid_params"
+	case CodeOfferNotFound:
+		return "offer_not_found"
+	case CodeOfferExpired:
+		return "offer_expired"
+	case CodeAlreadyAccepted:
+		return "already_accepted"
 	}
 	return ""
 }

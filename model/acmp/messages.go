@@ -44,6 +44,10 @@ type InvokeParams struct {
 	InputStream    bool         `json:"input_stream,omitempty"`
 	EscrowID       string       `json:"escrow_id,omitempty"`
 	ProofMethod    string       `json:"proof_method,omitempty"`
+	// OfferID names the accepted offer whose terms hold (layer 6). How an invoke
+	// without escrow refers to one is open there; peers that do not know the
+	// member ignore it (A-075).
+	OfferID string `json:"offer_id,omitempty"`
 }
 
 // Result is the success of a task (3.2).
