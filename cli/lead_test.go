@@ -94,7 +94,8 @@ capabilities:
 	r.screen = newScreen(t, w, h, []string{
 		"XDG_STATE_HOME=" + filepath.Join(r.dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(r.dir, "config"),
 		"TERM=xterm-256color",
-	}, shellJoin([]string{binary(t), "--server", r.owner.url, "--token-file", filepath.Join(r.dir, "lead.token"),
+	}, shellJoin([]string{"sh", "-c", `cd "$0"; stty -g >before; "$@"; echo "exit code $?"; stty -g >after; exec cat`,
+		r.dir, binary(t), "--server", r.owner.url, "--token-file", filepath.Join(r.dir, "lead.token"),
 		"--provider", "workshop=" + provider.url}))
 	return r
 }
@@ -104,6 +105,15 @@ func (r *leadRig) file(name, content string) {
 	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(content), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+func (r *leadRig) read(name string) string {
+	r.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(raw)
 }
 
 func (r *leadRig) startOwner(listen string) {
@@ -251,11 +261,13 @@ func TestLeadAtARealTerminal(t *testing.T) {
 	})
 	r.step("leave with the terminal as it was", func() {
 		s.keys("q")
-		if code := s.waitExit(); code != "0" {
-			r.t.Errorf("the dashboard left with exit code %s, want 0", code)
+		s.waitText("exit code 0")
+		if modes := s.modes(); modes != "0 1 0" {
+			r.t.Errorf("the terminal was left as %q (alternate screen, cursor, mouse), want \"0 1 0\"", modes)
 		}
-		if modes := s.modes(); modes != "0 1 0 0" {
-			r.t.Errorf("the terminal was left as %q (alternate screen, cursor, mouse, paste), want \"0 1 0 0\"", modes)
+		before, after := r.read("before"), r.read("after")
+		if before == "" || before != after {
+			r.t.Errorf("the line settings were %q before and are %q after", before, after)
 		}
 	})
 }

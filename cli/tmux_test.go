@@ -97,17 +97,8 @@ func (s *screen) waitText(needles ...string) string {
 	})
 }
 
-// waitExit waits for the program to end and returns its exit code.
-func (s *screen) waitExit() string {
-	s.t.Helper()
-	s.waitFor("the program to end", func(string) bool {
-		return strings.HasPrefix(s.tmux("display-message", "-p", "-t", "t", "#{pane_dead}"), "1")
-	})
-	return strings.TrimSpace(s.tmux("display-message", "-p", "-t", "t", "#{pane_dead_status}"))
-}
-
-// modes reports the terminal's state as "alternate cursor" flags.
+// modes reports whether the alternate screen, the cursor and the mouse are on.
 func (s *screen) modes() string {
 	s.t.Helper()
-	return strings.TrimSpace(s.tmux("display-message", "-p", "-t", "t", "#{alternate_on} #{cursor_flag} #{mouse_any_flag} #{bracketed_paste_flag}"))
+	return strings.TrimSpace(s.tmux("display-message", "-p", "-t", "t", "#{alternate_on} #{cursor_flag} #{mouse_any_flag}"))
 }
