@@ -94,7 +94,7 @@ capabilities:
 	r.screen = newScreen(t, w, h, []string{
 		"XDG_STATE_HOME=" + filepath.Join(r.dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(r.dir, "config"),
 		"TERM=xterm-256color",
-	}, shellJoin([]string{"sh", "-c", `cd "$0"; stty -g >before; "$@"; echo "exit code $?"; stty -g >after; exec cat`,
+	}, shellJoin([]string{"sh", "-c", `cd "$0"; stty -g >before; "$@"; code=$?; stty -g >after; echo "exit code $code"; exec cat`,
 		r.dir, binary(t), "--server", r.owner.url, "--token-file", filepath.Join(r.dir, "lead.token"),
 		"--provider", "workshop=" + provider.url}))
 	return r
