@@ -3,14 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +25,7 @@ type ownerOptions struct {
 	// Listen is the address of the API; "" means a free port on loopback.
 	Listen string
 	// Tokens names a tokens file. Without one the owner makes its own lead.
+	// Its changes are taken over while the owner runs.
 	Tokens string
 	// Config are the owner's policies.
 	Config owner.Config
@@ -49,9 +46,11 @@ type ownerBox struct {
 	store    *store.Store
 	owner    *owner.Server
 	tokens   *owner.Tokens
+	list     string     // the file behind tokens
+	tls      *owner.TLS // nil: plain HTTP
 	http     *http.Server
 	served   chan error
-	swept    chan struct{}
+	running  sync.WaitGroup // what stopOwn ends
 	stopOwn  context.CancelFunc
 	closed   func() error
 	log      *slog.Logger
@@ -67,8 +66,8 @@ func openOwner(ctx context.Context, o ownerOptions) (*ownerBox, error) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
-	if o.Tokens == "" && !loopbackAddress(o.Listen) {
-		return nil, failf(exitUsage, "%s can be reached from other machines, and no --tokens are given; listen on 127.0.0.1 or name tokens", o.Listen)
+	if o.Tokens == "" && !o.Config.OIDC.On() && !loopbackAddress(o.Listen) {
+		return nil, failf(exitUsage, "%s can be reached from other machines, and neither --tokens nor --oidc-issuer are given; listen on 127.0.0.1 or say who may come in", o.Listen)
 	}
 	if err := makePrivateDir(o.Data); err != nil {
 		return nil, failf(exitUsage, "%w", err)
@@ -76,7 +75,7 @@ func openOwner(ctx context.Context, o ownerOptions) (*ownerBox, error) {
 	if abs, err := filepath.Abs(o.Data); err == nil {
 		o.Data = abs
 	}
-	b := &ownerBox{Data: o.Data, log: o.Log, served: make(chan error, 1), swept: make(chan struct{})}
+	b := &ownerBox{Data: o.Data, log: o.Log, served: make(chan error, 1)}
 	b.closed = sync.OnceValue(b.close)
 	if err := b.open(ctx, o); err != nil {
 		return nil, err
@@ -100,13 +99,21 @@ func (b *ownerBox) open(ctx context.Context, o ownerOptions) (err error) {
 			err = errors.Join(err, b.store.Close())
 		}
 	}()
-	if o.Tokens != "" {
-		b.tokens, err = givenTokens(o.Tokens, o.Log)
+	if b.list = o.Tokens; b.list != "" {
+		b.tokens, err = givenTokens(b.list, o.Log)
 	} else {
+		b.list = tokensFile(o.Data)
 		b.tokens, b.LeadToken, err = ownLead(o.Data)
 	}
 	if err != nil {
 		return err
+	}
+	scheme := "http://"
+	if o.Config.TLS.On() {
+		scheme = "https://"
+		if b.tls, err = owner.NewTLS(o.Config.TLS); err != nil {
+			return failf(exitUsage, "%w", err)
+		}
 	}
 	b.owner, err = owner.New(owner.Options{
 		Store: b.store, Tokens: b.tokens, Config: o.Config, Log: o.Log, AnyHost: !loopbackAddress(o.Listen),
@@ -119,7 +126,7 @@ func (b *ownerBox) open(ctx context.Context, o ownerOptions) (err error) {
 	if err != nil {
 		return failf(exitUsage, "cannot listen on %s: %w", o.Listen, err)
 	}
-	b.URL = "http://" + reachable(b.listener.Addr()) + owner.DefaultBasePath
+	b.URL = scheme + reachable(b.listener.Addr()) + owner.DefaultBasePath
 	return nil
 }
 
@@ -146,11 +153,13 @@ func (b *ownerBox) serve(ctx context.Context) {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
 	}
-	go func() { b.served <- b.http.Serve(owner.Listener(b.listener)) }()
-	go func() {
-		defer close(b.swept)
-		b.owner.Run(run)
-	}()
+	l := owner.Listener
+	if b.tls != nil {
+		l = b.tls.Listener
+	}
+	go func() { b.served <- b.http.Serve(l(b.listener)) }()
+	b.running.Go(func() { b.owner.Run(run) })
+	b.running.Go(func() { b.followTokens(run) })
 }
 
 // AddToken makes a credential that lives as long as this process. It panics on
@@ -188,63 +197,6 @@ func (b *ownerBox) close() error {
 		_ = b.http.Close()
 	}
 	b.stopOwn()
-	<-b.swept
+	b.running.Wait()
 	return b.store.Close()
-}
-
-// givenTokens reads a tokens file and warns where others can read it.
-func givenTokens(path string, log *slog.Logger) (*owner.Tokens, error) {
-	t, err := owner.LoadTokens(path)
-	if err != nil {
-		return nil, failf(exitUsage, "%w", err)
-	}
-	if t.Len() == 0 {
-		return nil, failf(exitUsage, "%s holds no tokens; nobody could come in", path)
-	}
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-		log.Warn("other users can read the tokens; set its mode to 0600", "file", path)
-	}
-	return t, nil
-}
-
-// localLead is the identity of the lead that an owner makes for itself.
-const localLead = "lead-01"
-
-// ownLead gives the local box credentials of its own: the lead's token in
-// lead.token, its hash in tokens.yaml, both for this user alone. They are made
-// once and found again later.
-func ownLead(data string) (*owner.Tokens, string, error) {
-	listFile, tokenFile := filepath.Join(data, "tokens.yaml"), leadTokenFile(data)
-	list, err := os.ReadFile(listFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, "", failf(exitFailed, "%w", err)
-	}
-	tokens := &owner.Tokens{}
-	if len(list) > 0 {
-		if tokens, err = owner.LoadTokens(listFile); err != nil {
-			return nil, "", failf(exitUsage, "%w", err)
-		}
-	}
-	raw, err := os.ReadFile(tokenFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, "", failf(exitFailed, "%w", err)
-	}
-	token := strings.TrimSpace(string(raw))
-	if id, known := tokens.Principal(token); known && id == localLead {
-		return tokens, token, nil
-	}
-	if token, err = tokens.Add(localLead, acop.RoleLead); err != nil {
-		return nil, "", failf(exitUsage, "%s: %w", listFile, err)
-	}
-	line := fmt.Sprintf("- {identity: %s, role: lead, token_sha256: %s}\n", localLead, owner.HashToken(token))
-	if len(list) > 0 && list[len(list)-1] != '\n' {
-		line = "\n" + line
-	}
-	// The token first: a crash in between leaves a token that nothing knows,
-	// and the next start makes a new one.
-	err = errors.Join(writePrivate(tokenFile, []byte(token+"\n")), writePrivate(listFile, append(list, line...)))
-	if err != nil {
-		return nil, "", failf(exitFailed, "keep the lead's token in %s: %w", data, err)
-	}
-	return tokens, token, nil
 }

@@ -109,6 +109,7 @@ func newRoot(g *globals) *cobra.Command {
 	root.AddCommand(newInvokeCommand(g))
 	root.AddCommand(newProvideCommand(g))
 	root.AddCommand(newServeCommand(g))
+	root.AddCommand(newTokenCommand(g))
 	root.AddCommand(newWorkCommand(g))
 	return root
 }

@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"signalbox/model/acop"
 	owner "signalbox/server/acop"
 )
 
@@ -19,6 +22,10 @@ type serveFlags struct {
 	listen     string
 	tokens     string
 	acceptLoss bool
+	tls        owner.TLSFiles
+	oidc       owner.OIDCConfig
+	oidcRoles  []string
+	compat     bool
 }
 
 func newServeCommand(g *globals) *cobra.Command {
@@ -28,24 +35,60 @@ func newServeCommand(g *globals) *cobra.Command {
 		Short: "Run the owner of the work without a dashboard",
 		Long: "Keep work items, claims and the blackboard, and serve them over HTTP.\n" +
 			"Prints one JSON line when ready. Without --tokens it serves this machine only\n" +
-			"and leaves the lead's token in the data folder.",
-		Example: "  signalbox serve --data ./box --tokens tokens.yaml --listen 127.0.0.1:7180",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return g.serve(cmd.Context(), f) },
+			"and leaves the lead's token in the data folder.\n\n" +
+			"SIGHUP reads tokens and certificates again; what is wrong with them is said in\n" +
+			"the log and changes nothing.",
+		Example: "  signalbox serve --data ./box --tokens tokens.yaml --listen 127.0.0.1:7180\n" +
+			"  signalbox serve --listen :7180 --tokens tokens.yaml --tls-cert box.pem --tls-key box.key\n" +
+			"  signalbox serve --oidc-issuer https://id.example --oidc-audience signalbox --oidc-role devs=worker",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.serve(cmd.Context(), f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.data, "data", "", "folder of the owner's state (default: the local box's)")
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:7180", "address to serve HTTP on; port 0 picks one")
 	fl.StringVar(&f.tokens, "tokens", "", "YAML list of {identity, role, token or token_sha256}")
 	fl.BoolVar(&f.acceptLoss, "accept-loss", false, "open a damaged log with what is left of it")
+	fl.StringVar(&f.tls.Cert, "tls-cert", "", "serve TLS with this certificate (PEM)")
+	fl.StringVar(&f.tls.Key, "tls-key", "", "key of --tls-cert (PEM)")
+	fl.StringVar(&f.tls.ClientCA, "client-ca", "", "let only clients with a certificate of this authority in (PEM)")
+	fl.StringVar(&f.oidc.Issuer, "oidc-issuer", "", "take identity tokens of this OpenID Connect issuer")
+	fl.StringVar(&f.oidc.Audience, "oidc-audience", "", "audience that identity tokens must name")
+	fl.StringVar(&f.oidc.RoleClaim, "oidc-role-claim", "", "claim with the role or roles (default \"roles\")")
+	fl.StringArrayVar(&f.oidcRoles, "oidc-role", nil, "VALUE=ROLE: what a value of that claim may do (repeatable)")
+	fl.BoolVar(&f.compat, "compat", false, "serve /acop/compat/ as well, for clients that do not speak the binding exactly")
 	return cmd
+}
+
+// merge lays the flags over the configuration.
+func (f *serveFlags) merge(c *owner.Config) error {
+	set := func(dst *string, v string) { *dst = cmp.Or(v, *dst) }
+	set(&c.Tokens, f.tokens)
+	set(&c.TLS.Cert, f.tls.Cert)
+	set(&c.TLS.Key, f.tls.Key)
+	set(&c.TLS.ClientCA, f.tls.ClientCA)
+	set(&c.OIDC.Issuer, f.oidc.Issuer)
+	set(&c.OIDC.Audience, f.oidc.Audience)
+	set(&c.OIDC.RoleClaim, f.oidc.RoleClaim)
+	c.Compat = c.Compat || f.compat
+	for _, pair := range f.oidcRoles {
+		i := strings.LastIndex(pair, "=")
+		if i <= 0 {
+			return failf(exitUsage, "--oidc-role %s: it must be VALUE=ROLE", pair)
+		}
+		if c.OIDC.Roles == nil {
+			c.OIDC.Roles = make(map[string]acop.Role)
+		}
+		c.OIDC.Roles[pair[:i]] = acop.Role(pair[i+1:])
+	}
+	return nil
 }
 
 // serve is `signalbox serve`.
 func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	o := ownerOptions{Data: f.data, Listen: f.listen, Tokens: f.tokens, AcceptLoss: f.acceptLoss}
+	o := ownerOptions{Data: f.data, Listen: f.listen, AcceptLoss: f.acceptLoss}
 	if g.config != "" {
 		conf, err := owner.LoadConfig(g.config)
 		if err != nil {
@@ -53,9 +96,10 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 		}
 		o.Config = conf
 	}
-	if o.Tokens == "" {
-		o.Tokens = o.Config.Tokens
+	if err := f.merge(&o.Config); err != nil {
+		return err
 	}
+	o.Tokens = o.Config.Tokens
 	if o.Data == "" {
 		o.Data = g.localData()
 	}
@@ -73,6 +117,7 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 		return errors.Join(err, b.Close())
 	}
 	log.Info("serving", "url", b.URL, "data", b.Data)
+	go b.reloadOn(ctx, hangUps())
 	err = b.Wait(ctx)
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -82,4 +127,23 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 		return failf(exitFailed, "%w", err)
 	}
 	return nil
+}
+
+// hangUps delivers every SIGHUP from now on.
+func hangUps() <-chan os.Signal {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	return c
+}
+
+// reloadOn reloads at each signal until ctx ends.
+func (b *ownerBox) reloadOn(ctx context.Context, hup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			b.Reload()
+		}
+	}
 }

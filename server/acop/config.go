@@ -52,6 +52,13 @@ type Config struct {
 	MaxBodyBytes        int64            `yaml:"max_body_bytes"`
 	// Tokens names a tokens file, as --tokens does.
 	Tokens string `yaml:"tokens"`
+	// TLS names certificate files, as the --tls flags do.
+	TLS TLSFiles `yaml:"tls"`
+	// OIDC says whose identity tokens are taken besides Tokens.
+	OIDC OIDCConfig `yaml:"oidc"`
+	// Compat opens the second mount for clients that do not speak the binding
+	// exactly (requirements part E).
+	Compat bool `yaml:"compat"`
 }
 
 // RateLimit bounds the requests of one identity.
@@ -106,7 +113,10 @@ func (c *Config) check() error {
 	if c.RateLimit.PerSecond < 0 || c.RateLimit.Burst < 0 {
 		return errors.New("rate_limit must be positive")
 	}
-	return nil
+	if err := c.TLS.check(); err != nil {
+		return err
+	}
+	return c.OIDC.check()
 }
 
 func checkRule(r core.GrantRule) error {

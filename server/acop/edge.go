@@ -89,13 +89,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // enter checks credential, rate and the ids in the path.
 func (v *visit) enter() *core.Error {
-	caller, known := v.s.authenticate(v.r)
-	if !known {
-		v.w.Header().Set("WWW-Authenticate", "Bearer")
-		return core.Errorf(core.CodeUnauthenticated, "a valid bearer token is needed")
+	caller, refused := v.s.authenticate(v.r)
+	if refused != nil {
+		if refused.Code == core.CodeUnauthenticated {
+			v.w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		return refused
 	}
 	v.caller = caller
-	if !v.s.allow(caller.Identity) {
+	if !v.s.allow(caller) {
 		e := core.Errorf(core.CodeRateLimited, "too many requests from this identity")
 		e.RetryAfterSeconds = 1
 		return e
@@ -107,17 +109,23 @@ func (v *visit) enter() *core.Error {
 }
 
 // authenticate reads the one bearer token of a request (H-072..H-076, B76).
-func (s *Server) authenticate(r *http.Request) (Caller, bool) {
+func (s *Server) authenticate(r *http.Request) (Caller, *core.Error) {
 	hs := r.Header.Values("Authorization")
 	if len(hs) != 1 {
-		return Caller{}, false
+		return Caller{}, unauthenticated()
 	}
 	scheme, token, found := strings.Cut(hs[0], " ")
 	token = strings.TrimLeft(token, " ")
 	if !found || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return Caller{}, false
+		return Caller{}, unauthenticated()
 	}
-	return s.opts.Tokens.lookup(token)
+	if c, known := s.opts.Tokens.lookup(token); known {
+		return c, nil
+	}
+	if s.oidc != nil && looksLikeJWT(token) {
+		return s.oidc.lookup(r.Context(), token)
+	}
+	return Caller{}, unauthenticated()
 }
 
 // checkOrigin refuses requests that a web page made a browser send (B103).

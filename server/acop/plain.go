@@ -3,6 +3,7 @@ package acop
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 
@@ -31,9 +32,11 @@ type shapedConn struct{ *net.TCPConn }
 
 var plainHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 
-func (c shapedConn) Write(b []byte) (int, error) {
+func (c shapedConn) Write(b []byte) (int, error) { return writeShaped(c.TCPConn, b) }
+
+func writeShaped(w io.Writer, b []byte) (int, error) {
 	if !bytes.HasPrefix(b, []byte("HTTP/1.1 4")) && !bytes.HasPrefix(b, []byte("HTTP/1.1 5")) || !bytes.Contains(b, plainHeaders) {
-		return c.TCPConn.Write(b)
+		return w.Write(b)
 	}
 	e := violation("this is not a valid HTTP request")
 	if bytes.HasPrefix(b, []byte("HTTP/1.1 431 ")) {
@@ -42,7 +45,7 @@ func (c shapedConn) Write(b []byte) (int, error) {
 	body := errorJSON(e)
 	answer := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		e.HTTPStatus(), http.StatusText(e.HTTPStatus()), len(body), body)
-	if n, err := c.TCPConn.Write([]byte(answer)); err != nil {
+	if n, err := w.Write([]byte(answer)); err != nil {
 		return min(n, len(b)), err
 	}
 	return len(b), nil

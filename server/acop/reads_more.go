@@ -153,9 +153,18 @@ func readAgents(v *visit) {
 		out = append(out, agent{Identity: c.Identity, Role: c.Role, LastSeenUTC: core.NewTime(v.s.lastSeen(c.Identity)), Claims: some(holding[c.Identity])})
 		delete(holding, c.Identity)
 	}
-	// A lead may grant to an identity that has no credential here.
-	for id, claims := range holding {
-		out = append(out, agent{Identity: id, Role: core.RoleWorker, Claims: claims})
+	// Others come in by identity tokens, and a lead may grant to an identity
+	// that has no credential at all.
+	visitors := v.s.visitors()
+	for id := range holding {
+		if _, came := visitors[id]; !came {
+			visitors[id] = core.RoleWorker
+		}
+	}
+	for id, role := range visitors {
+		if !slices.ContainsFunc(out, func(a agent) bool { return a.Identity == id }) {
+			out = append(out, agent{Identity: id, Role: role, LastSeenUTC: core.NewTime(v.s.lastSeen(id)), Claims: some(holding[id])})
+		}
 	}
 	slices.SortFunc(out, func(a, b agent) int { return strings.Compare(a.Identity, b.Identity) })
 	v.reply(struct {

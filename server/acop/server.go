@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	core "signalbox/model/acop"
 	"signalbox/server/store"
 )
 
@@ -48,6 +49,7 @@ type Server struct {
 	count   *metrics
 	log     *slog.Logger
 	base    string
+	oidc    *oidcVerifier // nil: only tokens of the list come in
 
 	limits sync.Map // identity -> *limit
 
@@ -60,6 +62,7 @@ type limit struct {
 	rate *rate.Limiter
 
 	mu   sync.Mutex
+	role core.Role
 	seen time.Time
 }
 
@@ -95,13 +98,17 @@ func New(o Options) (*Server, error) {
 		o.KeepAlive = 15 * time.Second
 	}
 	count := &metrics{}
-	return &Server{
+	s := &Server{
 		opts: o, count: count, log: o.Log, base: o.BasePath, closing: make(chan struct{}),
 		service: &service{
 			store: o.Store, clock: newOwnerClock(o.Clock, youngest(o.Store)), policy: o.Config.policy(),
 			defaults: o.Config.settings(), log: o.Log, count: count,
 		},
-	}, nil
+	}
+	if o.Config.OIDC.On() {
+		s.oidc = newOIDC(o.Config.OIDC)
+	}
+	return s, nil
 }
 
 // youngest is the latest instant at which a running lease can have been granted
@@ -141,17 +148,30 @@ func (s *Server) isClosing() bool {
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 // allow takes one request of an identity off its rate and remembers the visit.
-func (s *Server) allow(identity string) bool {
-	v, known := s.limits.Load(identity)
+func (s *Server) allow(c Caller) bool {
+	v, known := s.limits.Load(c.Identity)
 	if !known {
 		rl := s.opts.Config.RateLimit
-		v, _ = s.limits.LoadOrStore(identity, &limit{rate: rate.NewLimiter(rate.Limit(rl.PerSecond), rl.Burst)})
+		v, _ = s.limits.LoadOrStore(c.Identity, &limit{rate: rate.NewLimiter(rate.Limit(rl.PerSecond), rl.Burst)})
 	}
 	l := v.(*limit)
 	l.mu.Lock()
-	l.seen = s.Now()
+	l.seen, l.role = s.Now(), c.Role
 	l.mu.Unlock()
 	return l.rate.Allow()
+}
+
+// visitors are the identities that asked for something since the owner started.
+func (s *Server) visitors() map[string]core.Role {
+	out := make(map[string]core.Role)
+	s.limits.Range(func(id, v any) bool {
+		l := v.(*limit)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		out[id.(string)] = l.role
+		return true
+	})
+	return out
 }
 
 // lastSeen is when an identity last asked for something, zero for never.

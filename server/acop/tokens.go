@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -31,6 +32,9 @@ type Tokens struct {
 type credential struct {
 	hash   [sha256.Size]byte
 	caller Caller
+	// added tells that the credential was made in this process and stands in no
+	// file: reading the file again does not take it away.
+	added bool
 }
 
 // tokenEntry is one line of a tokens file.
@@ -98,7 +102,7 @@ func (t *Tokens) load(n ast.Node) error {
 		}
 		copy(hash[:], raw)
 	}
-	return t.add(hash, Caller{Identity: e.Identity, Role: e.Role})
+	return t.add(credential{hash: hash, caller: Caller{Identity: e.Identity, Role: e.Role}})
 }
 
 func checkIdentity(id string) error {
@@ -107,25 +111,28 @@ func checkIdentity(id string) error {
 		return errors.New("an entry without identity")
 	case id == ownerActor:
 		return fmt.Errorf("the identity %q is the owner's own", id)
-	case !utf8.ValidString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' }):
+	case !utf8.ValidString(id) || strings.ContainsFunc(id, unprintable):
 		return errors.New("an identity with control characters")
 	}
 	return nil
 }
 
+// unprintable tells whether a character could end a line or steer a terminal.
+func unprintable(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+
 // add keeps one credential. One identity may have several tokens of one role.
-func (t *Tokens) add(hash [sha256.Size]byte, c Caller) error {
+func (t *Tokens) add(c credential) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, e := range t.entries {
-		if e.hash == hash {
-			return fmt.Errorf("the token of %q is already used by %q", c.Identity, e.caller.Identity)
+		if e.hash == c.hash {
+			return fmt.Errorf("the token of %q is already used by %q", c.caller.Identity, e.caller.Identity)
 		}
-		if e.caller.Identity == c.Identity && e.caller.Role != c.Role {
-			return fmt.Errorf("%q has two roles, %s and %s", c.Identity, e.caller.Role, c.Role)
+		if e.caller.Identity == c.caller.Identity && e.caller.Role != c.caller.Role {
+			return fmt.Errorf("%q has two roles, %s and %s", c.caller.Identity, e.caller.Role, c.caller.Role)
 		}
 	}
-	t.entries = append(t.entries, credential{hash: hash, caller: c})
+	t.entries = append(t.entries, c)
 	return nil
 }
 
@@ -140,7 +147,7 @@ func (t *Tokens) Add(identity string, role core.Role) (string, error) {
 	raw := make([]byte, 32)
 	rand.Read(raw) // never fails
 	token := base64.RawURLEncoding.EncodeToString(raw)
-	return token, t.add(sha256.Sum256([]byte(token)), Caller{Identity: identity, Role: role})
+	return token, t.add(credential{hash: sha256.Sum256([]byte(token)), caller: Caller{Identity: identity, Role: role}, added: true})
 }
 
 // Len is the number of credentials.

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"signalbox/model/acop"
+	owner "signalbox/server/acop"
+)
+
+// tokensEvery is how often an owner looks whether its tokens file changed.
+const tokensEvery = time.Second
+
+// tokensFile is the list of an owner that was given none.
+func tokensFile(data string) string { return filepath.Join(data, "tokens.yaml") }
+
+// tokensIn reads a list that need not exist yet.
+func tokensIn(path string) (*owner.Tokens, error) {
+	t, err := owner.LoadTokens(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &owner.Tokens{}, nil
+	case err != nil:
+		return nil, failf(exitUsage, "%w", err)
+	}
+	return t, nil
+}
+
+// followTokens takes over changes of the tokens file until ctx ends, so that a
+// credential is good, or no longer good, a moment after `signalbox token`.
+func (b *ownerBox) followTokens(ctx context.Context) {
+	seen := stamp(b.list)
+	t := time.NewTicker(tokensEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			if now := stamp(b.list); now != seen {
+				seen = now
+				b.reloadTokens()
+			}
+		}
+	}
+}
+
+// fileStamp tells two states of a file apart without reading it.
+type fileStamp struct {
+	mod  time.Time
+	size int64
+}
+
+func stamp(path string) fileStamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fileStamp{}
+	}
+	return fileStamp{info.ModTime(), info.Size()}
+}
+
+// Reload reads tokens and certificates again; what is wrong with them stays
+// without effect and is said in the log.
+func (b *ownerBox) Reload() {
+	b.reloadTokens()
+	if b.tls == nil {
+		return
+	}
+	if err := b.tls.Reload(); err != nil {
+		b.log.Error("the certificates are not taken over; the old ones stay in use", "error", err)
+		return
+	}
+	b.log.Info("certificates reloaded")
+}
+
+func (b *ownerBox) reloadTokens() {
+	if err := b.tokens.Reload(b.list); err != nil {
+		b.log.Error("the tokens are not taken over; the old ones stay in force", "error", err)
+		return
+	}
+	b.log.Info("tokens reloaded", "credentials", b.tokens.Len())
+}
+
+// givenTokens reads a tokens file and warns where others can read it.
+func givenTokens(path string, log *slog.Logger) (*owner.Tokens, error) {
+	t, err := owner.LoadTokens(path)
+	if err != nil {
+		return nil, failf(exitUsage, "%w", err)
+	}
+	if t.Len() == 0 {
+		return nil, failf(exitUsage, "%s holds no tokens; nobody could come in", path)
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		log.Warn("other users can read the tokens; set its mode to 0600", "file", path)
+	}
+	return t, nil
+}
+
+// localLead is the identity of the lead that an owner makes for itself.
+const localLead = "lead-01"
+
+// ownLead gives the local box credentials of its own: the lead's token in
+// lead.token, its hash in tokens.yaml, both for this user alone. They are made
+// once and found again later.
+func ownLead(data string) (*owner.Tokens, string, error) {
+	listFile, tokenFile := tokensFile(data), leadTokenFile(data)
+	tokens, err := tokensIn(listFile)
+	if err != nil {
+		return nil, "", err
+	}
+	raw, err := os.ReadFile(tokenFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", failf(exitFailed, "%w", err)
+	}
+	token := strings.TrimSpace(string(raw))
+	if id, known := tokens.Principal(token); known && id == localLead {
+		return tokens, token, nil
+	}
+	if token, err = tokens.Add(localLead, acop.RoleLead); err != nil {
+		return nil, "", failf(exitUsage, "%s: %w", listFile, err)
+	}
+	// The token first: a crash in between leaves a token that nothing knows,
+	// and the next start makes a new one.
+	err = errors.Join(writePrivate(tokenFile, []byte(token+"\n")), writePrivate(listFile, tokens.YAML()))
+	if err == nil {
+		tokens, err = owner.LoadTokens(listFile) // from now on the file is what counts
+	}
+	if err != nil {
+		return nil, "", failf(exitFailed, "keep the lead's token in %s: %w", data, err)
+	}
+	return tokens, token, nil
+}
