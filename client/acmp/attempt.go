@@ -90,52 +90,61 @@ func (a *attempt) sign() bool {
 
 // chunk implements sink.
 func (a *attempt) chunk(c acmp.StreamChunk) {
-	if !a.sign() {
-		return
+	more, ok := a.order(&c)
+	if ok {
+		ok = a.emit(chunkEvent(&c))
 	}
-	for _, c := range a.order(c) {
-		if !a.emit(acmp.TaskEvent{Kind: acmp.EventChunk, Seq: c.Seq, Chunk: c.Chunk, Final: c.Final}) {
-			return
-		}
+	for i := 0; ok && i < len(more); i++ {
+		ok = a.emit(chunkEvent(&more[i]))
 	}
 }
 
-// order takes a chunk and gives those that are due: contiguous from 0, each once,
-// nothing after the final one (A-124, D-13, B41).
-func (a *attempt) order(c acmp.StreamChunk) []acmp.StreamChunk {
+func chunkEvent(c *acmp.StreamChunk) acmp.TaskEvent {
+	return acmp.TaskEvent{Kind: acmp.EventChunk, Seq: c.Seq, Chunk: c.Chunk, Final: c.Final}
+}
+
+// order takes a chunk and reports whether it is due, with those that waited for
+// it: contiguous from 0, each once, nothing after the final one (A-124, D-13,
+// B41).
+func (a *attempt) order(c *acmp.StreamChunk) (more []acmp.StreamChunk, due bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.lastSign, a.stalled = time.Now(), false
 	switch {
+	case a.ended:
+		return nil, false
 	case !a.wantStream || a.final || c.Seq < a.next || (a.fresh && a.next == 0 && c.Seq > 0):
 		a.ignored++
-		return nil
+		return nil, false
 	case c.Seq > a.next:
-		a.hold(c)
-		return nil
+		a.hold(*c)
+		return nil, false
 	}
-	due := []acmp.StreamChunk{c}
-	a.next++
-	for !due[len(due)-1].Final {
+	a.count(c)
+	for !a.final {
 		n, ok := a.early[a.next]
 		if !ok {
 			break
 		}
 		delete(a.early, a.next)
 		a.earlyBytes -= len(n.Chunk.Data)
-		due = append(due, n)
-		a.next++
-	}
-	a.final = due[len(due)-1].Final
-	if a.whole != nil {
-		for _, d := range due {
-			a.tooLarge = a.tooLarge || a.whole.Add(d.Chunk) != nil
-		}
+		a.count(&n)
+		more = append(more, n)
 	}
 	if a.gap != nil && (a.final || len(a.early) == 0) {
 		a.gap.Stop()
 		a.gap = nil
 	}
-	return due
+	return more, true
+}
+
+// count notes that c is the next of the output.
+func (a *attempt) count(c *acmp.StreamChunk) {
+	a.next++
+	a.final = c.Final
+	if a.whole != nil {
+		a.tooLarge = a.tooLarge || a.whole.Add(c.Chunk) != nil
+	}
 }
 
 func (a *attempt) hold(c acmp.StreamChunk) {

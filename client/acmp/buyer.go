@@ -235,8 +235,10 @@ func (b *Buyer) start(t *task) {
 // deliver hands the events of t to the consumer and to the disk.
 func (b *Buyer) deliver(t *task) {
 	defer b.forget(t)
+	var evs []acmp.TaskEvent
 	for {
-		evs, ok := t.q.take()
+		var ok bool
+		evs, ok = t.q.take(evs)
 		if !ok {
 			t.file.close()
 			return

@@ -20,14 +20,15 @@ import (
 // of the answer to acmp/invoke.
 type fakeProvider struct {
 	*httptest.Server
-	t        *testing.T
+	t        testing.TB
 	settings string // JSON of the ACMP extension; "" = none
 	// invoke answers one acmp/invoke; n counts them from 1.
 	invoke func(w *answerWriter, req wireRequest, n int)
 
 	mu       sync.Mutex
 	requests []wireRequest
-	status   int // when not 0, every POST is answered with it
+	forget   bool // keep no requests
+	status   int  // when not 0, every POST is answered with it
 	changed  chan struct{}
 }
 
@@ -48,13 +49,21 @@ func (r wireRequest) taskID() string {
 	return p.TaskID
 }
 
+func (r wireRequest) capability() string {
+	var p struct {
+		Capability string `json:"capability"`
+	}
+	_ = json.Unmarshal(r.Params, &p)
+	return p.Capability
+}
+
 const fullSettings = `{"version":"0.1.0","role":"provider",
 	"accepts":["acmp/invoke","acmp/cancel","acmp/inputChunk"],"emits":["acmp/streamChunk","acmp/heartbeat"],
 	"features":{"output_streaming":true,"input_streaming":true%s}}`
 
 // newFakeProvider starts a provider with all features; intervalMS 0 advertises
 // no heartbeats.
-func newFakeProvider(t *testing.T, intervalMS int, invoke func(*answerWriter, wireRequest, int)) *fakeProvider {
+func newFakeProvider(t testing.TB, intervalMS int, invoke func(*answerWriter, wireRequest, int)) *fakeProvider {
 	t.Helper()
 	p := &fakeProvider{t: t, settings: settingsJSON(intervalMS), invoke: invoke, changed: make(chan struct{}, 1)}
 	p.Server = httptest.NewServer(p)
@@ -79,7 +88,9 @@ func (p *fakeProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &req)
 	req.Header, req.Body, req.Ctx = r.Header, string(body), r.Context()
 	p.mu.Lock()
-	p.requests = append(p.requests, req)
+	if !p.forget {
+		p.requests = append(p.requests, req)
+	}
 	n, status := 0, p.status
 	for _, q := range p.requests {
 		if q.Method == acmp.MethodInvoke {
@@ -154,7 +165,7 @@ func (p *fakeProvider) awaitRequest(method string, n int) []wireRequest {
 type answerWriter struct {
 	http.ResponseWriter
 	req     wireRequest
-	t       *testing.T
+	t       testing.TB
 	started bool
 }
 
@@ -307,7 +318,7 @@ func text(evs []acmp.TaskEvent) string {
 	return b.String()
 }
 
-func eventually(t *testing.T, cond func() bool, what string) {
+func eventually(t testing.TB, cond func() bool, what string) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second) // a busy machine is slow
 	for !cond() {

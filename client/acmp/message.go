@@ -52,11 +52,20 @@ type filter struct {
 	// answer gives whether a response with this id is awaited here, and its sink
 	// (nil where the response is not about a task).
 	answer func(id string) (sink, bool)
+
+	scan chunkScan
+	// The last task_id and type seen, so that a stream does not make them anew
+	// for each chunk.
+	lastID, lastType string
 }
 
-// inspect takes one message and reports whether the SDK shall see it. It gives an
+// inspect takes one message, valid UTF-8, and reports whether the SDK shall see it. It gives an
 // error for what is not JSON-RPC at all.
 func (f *filter) inspect(raw []byte) (pass bool, err error) {
+	if f.scan.scan(raw) {
+		f.usualChunk()
+		return false, nil
+	}
 	var env envelope
 	if err := json.Unmarshal(raw, &env, lenient); err != nil {
 		return false, fmt.Errorf("not a JSON-RPC message: %w", err)
@@ -84,6 +93,26 @@ func (f *filter) inspect(raw []byte) (pass bool, err error) {
 		f.log.Debug("message of the provider ignored", "is_request", len(env.ID) > 0)
 	}
 	return false, nil
+}
+
+// usualChunk hands on what the scan has found.
+func (f *filter) usualChunk() {
+	c := &f.scan
+	if string(c.taskID) != f.lastID {
+		f.lastID = string(c.taskID)
+	}
+	if string(c.typ) != f.lastType {
+		f.lastType = string(c.typ)
+	}
+	s := f.find(f.lastID)
+	if s == nil {
+		f.log.Debug("chunk of a task nobody waits for dropped")
+		return
+	}
+	s.chunk(acmp.StreamChunk{
+		TaskID: f.lastID, Seq: c.seq, Final: c.final,
+		Chunk: acmp.Payload{Type: f.lastType, Data: bytes.Clone(c.data)},
+	})
 }
 
 func (f *filter) streamChunk(params []byte) {

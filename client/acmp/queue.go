@@ -18,6 +18,7 @@ const (
 type queue struct {
 	mu     sync.Mutex
 	events []acmp.TaskEvent
+	spare  []acmp.TaskEvent // given back by the consumer, empty
 	bytes  int
 	closed bool
 	ready  chan struct{} // one token: there may be something
@@ -72,12 +73,18 @@ func (q *queue) close() {
 }
 
 // take waits for events and gives all there are; false when there will be none
-// any more.
-func (q *queue) take() ([]acmp.TaskEvent, bool) {
+// any more. done takes back what take gave before, which may be nil.
+func (q *queue) take(done []acmp.TaskEvent) ([]acmp.TaskEvent, bool) {
+	clear(done) // their chunks are not held any longer
 	for {
 		q.mu.Lock()
+		if done != nil {
+			q.spare, done = done[:0], nil
+		}
 		evs, closed := q.events, q.closed
-		q.events, q.bytes = nil, 0
+		if len(evs) > 0 {
+			q.events, q.spare, q.bytes = q.spare, nil, 0
+		}
 		q.mu.Unlock()
 		if len(evs) > 0 {
 			token(q.space)

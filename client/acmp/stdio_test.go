@@ -81,6 +81,12 @@ func childInvoke(role string, w *answerWriter, say func(string, ...any)) {
 	id := w.req.taskID()
 	os.Setenv("LAST_ID", string(w.req.ID))
 	switch role {
+	case "flood":
+		out := bufio.NewWriterSize(os.Stdout, 32<<10)
+		writeChunks(out, "", "\n", id, benchCount(w.req))
+		_ = out.Flush()
+		say("%s", w.resultJSON(`"output_streamed":true`))
+		return
 	case "dies":
 		// The first life breaks off in the middle.
 		if mark := os.Getenv("PID_FILE"); !exists(mark) {
