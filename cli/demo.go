@@ -54,7 +54,7 @@ func (g *globals) demo(ctx context.Context, seed uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, owner.Close()) }()
-	providers, err := openDemoProviders(ctx, filepath.Join(dir, "workshop"), log)
+	providers, err := openDemoProviders(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -66,11 +66,11 @@ func (g *globals) demo(ctx context.Context, seed uint64) (err error) {
 	return g.playDemo(ctx, seed, filepath.Join(dir, "buyer"), owner, providers, log)
 }
 
-func openDemoProviders(ctx context.Context, dir string, log *slog.Logger) (*demo.Providers, error) {
-	if err := makePrivateDir(dir); err != nil {
-		return nil, failf(exitFailed, "%w", err)
-	}
-	p, err := demo.OpenProviders(ctx, demo.ProviderOptions{Dir: dir, Watchdog: watchdogArgv(), Log: log})
+// openDemoProviders starts the demo's providers. Their commands only read, and
+// run in the folder the demo was started in, so that they have something to tell
+// when it is a repository.
+func openDemoProviders(ctx context.Context, log *slog.Logger) (*demo.Providers, error) {
+	p, err := demo.OpenProviders(ctx, demo.ProviderOptions{Watchdog: watchdogArgv(), Log: log})
 	if err != nil {
 		return nil, failf(exitFailed, "start the demo's providers: %w", err)
 	}
