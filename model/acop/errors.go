@@ -42,6 +42,7 @@ const (
 	CodeRevisionMismatch Code = "signalbox.revision_mismatch"
 	CodeCursorAhead      Code = "signalbox.event_cursor_ahead"
 	CodeOriginRefused    Code = "signalbox.origin_refused"
+	CodeExpectation      Code = "signalbox.expectation_failed"
 )
 
 // RetryClass says when asking again makes sense (table C.3).

@@ -15,6 +15,8 @@ type Item struct {
 
 	// Lease is the live claim and its signs of life; nil when nobody holds it.
 	Lease *Lease `json:"lease,omitempty"`
+	// LastClaim is the claim on this item that ended last; it never changes.
+	LastClaim *Claim `json:"last_claim,omitempty"`
 	// Intents are waiting or recently decided requests to claim this item.
 	Intents []Intent `json:"intents,omitempty"`
 	// Completion is set from the moment a worker asserts done.

@@ -38,6 +38,7 @@ var vocabulary = []CodeInfo{
 	{CodeRevisionMismatch, 412, RetryNever, "it changed since it was shown", "look at it again, then decide"},
 	{CodeCursorAhead, 409, RetryNever, "the position lies ahead of the owner's log", "take a snapshot"},
 	{CodeOriginRefused, 403, RetryNever, "the owner does not answer to this origin", "call it by its own address"},
+	{CodeExpectation, 417, RetryNever, "the owner cannot meet this expectation", "leave the Expect header out"},
 }
 
 var vocabularyIndex = func() map[Code]CodeInfo {

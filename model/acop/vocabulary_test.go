@@ -42,6 +42,7 @@ func TestVocabulary(t *testing.T) {
 		CodeRevisionMismatch:   {412, RetryNever},
 		CodeCursorAhead:        {409, RetryNever},
 		CodeOriginRefused:      {403, RetryNever},
+		CodeExpectation:        {417, RetryNever},
 	}
 	if len(want) != len(Vocabulary()) {
 		t.Errorf("%d codes in the vocabulary, want %d", len(Vocabulary()), len(want))

@@ -195,6 +195,7 @@ func (d *desk) successor(old *core.Item, kind core.WorkKind) *draft {
 	it.WorkItem.WorkKind, it.WorkItem.CreatedAtUTC, it.WorkItem.Producer = kind, d.now, d.caller.Identity
 	it.WorkItem.Status, it.SubmittedStatus, it.StatusSinceUTC = core.StatusReady, core.StatusReady, d.now
 	it.Blockers, it.Intents, it.Lease, it.Completion, it.Acceptance = nil, nil, nil, nil, nil
+	it.LastClaim = nil
 	it.SupersededBy, it.CreatedBy, it.Attempts, it.Revision = "", d.caller.Identity, 0, 0
 	return &draft{d: d, item: it}
 }
@@ -221,6 +222,12 @@ func decideBlock(d *desk, r *request) (*verdict, *core.Error) {
 	}
 	e := core.Event{Family: core.FamilyBlockerUpdate, Verb: string(core.VerbBlock), Reason: cmp.Or(r.Reason, r.Blocker.Summary)}
 	b := *r.Blocker
+	if d.met(b) {
+		dr.met("")
+		a := okItem(dr.item)
+		a.Blockers = some(dr.item.Blockers)
+		return one(dr, a)
+	}
 	dr.item.Blockers = slices.DeleteFunc(dr.item.Blockers, func(o core.Blocker) bool {
 		return o.BlockerCode == b.BlockerCode && o.DependsOnWorkItemID == b.DependsOnWorkItemID
 	})
@@ -283,6 +290,7 @@ func decideResolve(d *desk, r *request) (*verdict, *core.Error) {
 		dr.item.Blockers = append(dr.item.Blockers, *r.Blocker)
 	}
 	dr.move(r.Decision, core.Event{Family: core.FamilyWorkUpdate, Verb: string(core.VerbResolve), Reason: r.Reason})
+	dr.dropMet()
 	if dr.err != nil {
 		return nil, dr.err
 	}

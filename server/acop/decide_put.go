@@ -70,6 +70,7 @@ func putNew(d *desk, doc *core.Document, entries []core.BlackboardEntry) (*verdi
 	it.WorkItem.ProtocolVersion = core.ProtocolVersion
 	dr := &draft{d: d, item: it.Clone()}
 	dr.note(core.Event{Family: core.FamilyWorkOffer, Verb: string(core.VerbPut), To: st})
+	dr.dropMet()
 	return putDone(d, dr, http.StatusCreated, entries)
 }
 
@@ -98,9 +99,14 @@ func putAgain(d *desk, r *request, stored *core.Item, entries []core.BlackboardE
 		return nil, core.Errorf(core.CodeItemConflict, "this id already names other work: work_kind, producer and created_at_utc never change").
 			With("work_item_id", old.WorkItemID)
 	}
+	// A dependency that was accepted meanwhile stays resolved when the producer
+	// publishes its document again.
+	open := *doc
+	open.Blockers = slices.DeleteFunc(slices.Clone(doc.Blockers), d.met)
+	met := len(open.Blockers) < len(doc.Blockers) && len(open.Blockers) == 0
 	dr := d.open(stored)
 	lapsed := len(dr.events)
-	family := dr.merge(r)
+	family := dr.merge(&open, r.present)
 	asked := doc.WorkItem.Status
 	moves := asked != stored.SubmittedStatus && asked != dr.item.Status()
 	changed := family != "" || asked != stored.SubmittedStatus
@@ -120,6 +126,9 @@ func putAgain(d *desk, r *request, stored *core.Item, entries []core.BlackboardE
 		if refused := d.putStatus(dr, asked); refused != nil {
 			return nil, refused
 		}
+	}
+	if met && dr.item.Status() == core.StatusBlocked {
+		dr.met(ownerActor)
 	}
 	if changed && len(dr.events) == lapsed {
 		if family == "" {
@@ -169,10 +178,9 @@ func (d *desk) putStatus(dr *draft, to core.Status) *core.Error {
 // merge takes over what the document says: absent members stay as they are,
 // given ones replace, empty collections clear (D-40). It returns the family of
 // the change, "" when there was none.
-func (dr *draft) merge(r *request) core.Family {
+func (dr *draft) merge(doc *core.Document, present map[string]bool) core.Family {
 	before := dr.item.Clone()
-	doc := r.Document
-	mergeWorkItem(&dr.item.WorkItem, doc.WorkItem, r.present)
+	mergeWorkItem(&dr.item.WorkItem, doc.WorkItem, present)
 	replace(&dr.item.Blockers, doc.Blockers)
 	replace(&dr.item.Operations, doc.Operations)
 	replace(&dr.item.Artifacts, doc.Artifacts)
@@ -245,9 +253,11 @@ func decidePost(d *desk, r *request) (*verdict, *core.Error) {
 	if _, refused := d.actsAs(e.AuthorAgentUID); refused != nil {
 		return nil, refused
 	}
-	if _, refused := d.find(e.WorkItemID); refused != nil {
+	it, refused := d.find(e.WorkItemID)
+	if refused != nil {
 		return nil, refused
 	}
+	it = d.open(it).item
 	if e.EntryID == "" {
 		e.EntryID = d.newID("entry")
 	}
@@ -260,7 +270,23 @@ func decidePost(d *desk, r *request) (*verdict, *core.Error) {
 		return same(a)
 	}
 	a.Entry = &e
-	return &verdict{changes: []store.Change{d.entryChange(e, core.VerbPost)}, answer: a}, nil
+	c := d.entryChange(e, core.VerbPost)
+	if lost := lostClaim(it, e.AuthorAgentUID); lost != nil {
+		c.Record.Events[0].ClaimID = lost.ClaimID
+		c.Record.Events[0].Reason = "the author's claim on this item had ended: " + string(lost.ClaimStatus)
+	}
+	return &verdict{changes: []store.Change{c}, answer: a}, nil
+}
+
+// lostClaim is the claim that an author lost by time or by a lead before posting
+// and has not replaced: what such an author says may be about work that somebody
+// else does by now (B47).
+func lostClaim(it *core.Item, author string) *core.Claim {
+	c := it.LastClaim
+	if c == nil || c.WorkerAgentUID != author || it.Holder() == author || c.ClaimStatus == core.ClaimReleased {
+		return nil
+	}
+	return c
 }
 
 func sameEntry(a, b core.BlackboardEntry) bool { return alike(a, b) }

@@ -23,6 +23,7 @@ type draft struct {
 func (d *desk) open(it *core.Item) *draft {
 	dr := &draft{d: d, item: it.Clone(), expected: it.Revision}
 	dr.lapse()
+	dr.dropMet()
 	return dr
 }
 
@@ -45,6 +46,36 @@ func (dr *draft) lapse() {
 				Reason: "nobody decided in time", Intent: &in})
 		}
 	}
+}
+
+// met tells whether a blocker waits for work that was accepted already.
+func (d *desk) met(b core.Blocker) bool {
+	if b.BlockerCode != core.BlockerDependency || b.DependsOnWorkItemID == "" {
+		return false
+	}
+	it, known := d.book.Item(b.DependsOnWorkItemID)
+	return known && (it.Status() == core.StatusAccepted || it.Status() == core.StatusConsumed)
+}
+
+// dropMet resolves blockers that wait for work accepted already. Nobody would
+// resolve them later: acceptance frees only what waited for it by then.
+func (dr *draft) dropMet() {
+	if dr.item.Status().Terminal() || !slices.ContainsFunc(dr.item.Blockers, dr.d.met) {
+		return
+	}
+	dr.item.Blockers = slices.DeleteFunc(dr.item.Blockers, dr.d.met)
+	dr.met(ownerActor)
+}
+
+// met tells that what the item waited for was accepted before, and frees it if
+// nothing else holds it back.
+func (dr *draft) met(actor string) {
+	e := core.Event{Family: core.FamilyBlockerUpdate, Verb: string(core.VerbUnblock), Actor: actor, Reason: "what it waited for was accepted already"}
+	if dr.item.Status() == core.StatusBlocked && len(dr.item.Blockers) == 0 {
+		dr.move(core.StatusReady, e)
+		return
+	}
+	dr.note(e)
 }
 
 // limitAttempts blocks an item that lost its worker too often in a row (B58).
@@ -92,7 +123,7 @@ func (dr *draft) move(to core.Status, e core.Event) {
 func (dr *draft) endClaim(how core.ClaimStatus, to core.Status, e core.Event) {
 	c := dr.item.Lease.Claim
 	c.ClaimStatus = how
-	dr.ended, dr.item.Lease = &c, nil
+	dr.ended, dr.item.Lease, dr.item.LastClaim = &c, nil, &c
 	e.ClaimID, e.Claim = c.ClaimID, &c
 	if c.WorkerAgentUID != dr.d.caller.Identity && e.Actor == "" {
 		e.OnBehalfOf = c.WorkerAgentUID
@@ -117,7 +148,7 @@ func (dr *draft) revokeForGood() *core.Claim {
 	}
 	c := dr.item.Lease.Claim
 	c.ClaimStatus = core.ClaimRevoked
-	dr.ended, dr.item.Lease = &c, nil
+	dr.ended, dr.item.Lease, dr.item.LastClaim = &c, nil, &c
 	return &c
 }
 

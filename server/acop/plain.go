@@ -35,6 +35,9 @@ var plainHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnec
 func (c shapedConn) Write(b []byte) (int, error) { return writeShaped(c.TCPConn, b) }
 
 func writeShaped(w io.Writer, b []byte) (int, error) {
+	if bytes.HasPrefix(b, []byte("HTTP/1.1 417 ")) { // no handler answers so
+		return len(b), sendShaped(w, core.Errorf(core.CodeExpectation, "this owner meets no expectation but 100-continue"))
+	}
 	if !bytes.HasPrefix(b, []byte("HTTP/1.1 4")) && !bytes.HasPrefix(b, []byte("HTTP/1.1 5")) || !bytes.Contains(b, plainHeaders) {
 		return w.Write(b)
 	}
@@ -42,11 +45,12 @@ func writeShaped(w io.Writer, b []byte) (int, error) {
 	if bytes.HasPrefix(b, []byte("HTTP/1.1 431 ")) {
 		e = core.Errorf(core.CodeTooLarge, "the headers of the request are too large")
 	}
+	return len(b), sendShaped(w, e)
+}
+
+func sendShaped(w io.Writer, e *core.Error) error {
 	body := errorJSON(e)
-	answer := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+	_, err := fmt.Fprintf(w, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		e.HTTPStatus(), http.StatusText(e.HTTPStatus()), len(body), body)
-	if n, err := w.Write([]byte(answer)); err != nil {
-		return min(n, len(b)), err
-	}
-	return len(b), nil
+	return err
 }

@@ -95,6 +95,7 @@ func (s *service) do(ctx context.Context, c Caller, r *request, key *idemKey) (*
 		if r.Verb == core.VerbClaim || r.Verb == core.VerbGrant {
 			s.count.claims.Add(1)
 		}
+		s.freeLate(ctx, r)
 		return out, nil
 	}
 	return nil, unavailable("too many others change the same thing; ask again")

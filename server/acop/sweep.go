@@ -3,6 +3,7 @@ package acop
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	core "signalbox/model/acop"
@@ -42,13 +43,38 @@ func (s *service) settleItem(ctx context.Context, it *core.Item) (again bool) {
 	_, err := s.store.Commit(ctx, dr.change())
 	switch {
 	case err == nil:
-		s.count.expired.Add(1)
+		if dr.ended != nil {
+			s.count.expired.Add(1)
+		}
 	case errors.Is(err, store.ErrConflict):
 		return true
 	case ctx.Err() == nil:
 		s.log.Warn("an ended lease was not written down", "work_item_id", it.ID(), "error", err)
 	}
 	return false
+}
+
+// freeLate looks after the one thing that two acts on different items can miss
+// together: an item that begins to wait for another while that one is being
+// accepted. Each act is seen by whichever of the two was second.
+func (s *service) freeLate(ctx context.Context, r *request) {
+	var ids []string
+	switch r.Verb {
+	case core.VerbPut, core.VerbBlock, core.VerbResolve:
+		ids = []string{r.WorkItemID}
+	case core.VerbAccept:
+		ids = s.store.Dependents(r.WorkItemID)
+	}
+	d := s.desk(Caller{Identity: ownerActor, Role: core.RoleOrchestrator}, nil)
+	for _, id := range ids {
+		for try := range mostTries {
+			it, known := s.store.Item(id)
+			if !known || !slices.ContainsFunc(it.Blockers, d.met) || !s.settleItem(ctx, it) {
+				break
+			}
+			pause(ctx, try)
+		}
+	}
 }
 
 // sweep settles regularly until the context ends.
