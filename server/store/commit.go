@@ -43,24 +43,31 @@ func (s *Store) CommitAll(ctx context.Context, cs []Change) (revision uint64, er
 	if err != nil {
 		return 0, err
 	}
+	e := s.engine()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*engineWait)
 	defer cancel()
+	ctx, free := e.bound(ctx)
+	defer free()
 	if len(msgs) == 1 {
-		revision, err = s.publish(ctx, msgs[0])
+		revision, err = e.publish(ctx, msgs[0])
 	} else {
-		revision, err = s.publishBatch(ctx, msgs)
+		revision, err = e.publishBatch(ctx, msgs)
 	}
 	if err != nil {
 		return 0, err
 	}
+	e.disk.wrote(revision)
 	if err := s.WaitRevision(ctx, revision); err != nil {
 		return 0, fmt.Errorf("%w: written at revision %d, but not yet to be seen: %w", ErrUnavailable, revision, err)
 	}
 	return revision, nil
 }
 
-func (s *Store) publish(ctx context.Context, m *nats.Msg) (uint64, error) {
-	ack, err := s.eng.js.PublishMsg(ctx, m)
+func (e *engine) publish(ctx context.Context, m *nats.Msg) (uint64, error) {
+	if e.isBroken() {
+		return 0, fmt.Errorf("%w: the disk took no more", ErrUnavailable)
+	}
+	ack, err := e.js.PublishMsg(ctx, m)
 	if err != nil {
 		return 0, writeError(err)
 	}
@@ -69,9 +76,12 @@ func (s *Store) publish(ctx context.Context, m *nats.Msg) (uint64, error) {
 
 // publishBatch writes an atomic batch. The engine takes 50 at a time; the 51st
 // is asked again a moment later.
-func (s *Store) publishBatch(ctx context.Context, msgs []*nats.Msg) (uint64, error) {
+func (e *engine) publishBatch(ctx context.Context, msgs []*nats.Msg) (uint64, error) {
+	if e.isBroken() {
+		return 0, fmt.Errorf("%w: the disk took no more", ErrUnavailable)
+	}
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		ack, err := jetstreamext.PublishMsgBatch(ctx, s.eng.js, msgs)
+		ack, err := jetstreamext.PublishMsgBatch(ctx, e.js, msgs)
 		if err == nil {
 			return ack.Sequence, nil
 		}

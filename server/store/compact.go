@@ -168,7 +168,7 @@ func (c *compaction) compare(ctx context.Context) error {
 	if err := t.startEngine(ctx, c.next.First); err != nil {
 		return errors.Join(err, t.release())
 	}
-	if err := errors.Join(t.agree(ctx, f, d), t.release()); err != nil {
+	if err := errors.Join(t.engine().agree(ctx, f, d), t.release()); err != nil {
 		return err
 	}
 	t.project(f)

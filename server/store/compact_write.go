@@ -20,14 +20,13 @@ import (
 // writer fills a new log. Nothing is synced before the end: until then the log
 // does not count.
 type writer struct {
-	dir    string
-	eng    *engine
-	js     jetstream.JetStream
-	stream jetstream.Stream
-	first  uint64
-	next   uint64
-	head   link
-	acks   []jetstream.PubAckFuture
+	dir   string
+	eng   *engine
+	js    jetstream.JetStream
+	first uint64
+	next  uint64
+	head  link
+	acks  []jetstream.PubAckFuture
 }
 
 // writeAhead is how many messages may be on their way into a new log.
@@ -45,11 +44,10 @@ func newWriter(ctx context.Context, s *Store, g generation) (*writer, error) {
 	}
 	w.js, err = jetstream.New(w.eng.nc, jetstream.WithDefaultTimeout(engineWait))
 	if err == nil {
-		w.stream, err = w.eng.openStream(ctx, g.First)
+		err = w.eng.openStream(ctx, g.First)
 	}
 	if err != nil {
-		w.eng.stop()
-		return nil, err
+		return nil, errors.Join(err, w.eng.stop())
 	}
 	return w, nil
 }
@@ -83,6 +81,8 @@ func (w *writer) drain() error {
 			if ok.Sequence != want {
 				return fmt.Errorf("write the new log: record %d came to place %d", want, ok.Sequence)
 			}
+		case <-w.eng.broken:
+			return errors.New("write the new log: the disk took no more; free as much as the log has")
 		case err := <-a.Err():
 			return fmt.Errorf("write the new log: %w", err)
 		}
@@ -93,9 +93,7 @@ func (w *writer) drain() error {
 
 // close ends the writing and brings all of it to the disk.
 func (w *writer) close() error {
-	err := w.drain()
-	w.eng.stop()
-	if err != nil {
+	if err := errors.Join(w.drain(), w.eng.stop()); err != nil {
 		return err
 	}
 	return syncTree(w.dir)

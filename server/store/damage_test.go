@@ -253,7 +253,7 @@ func TestForeignMessageStopsTheOwner(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	commit(t, s, itemChange(newItem("a", acop.StatusReady)))
-	if _, err := s.eng.js.Publish(t.Context(), subject(KindItem, "b"), []byte(`{"kind":"item","id":"b"}`)); err != nil {
+	if _, err := s.engine().js.Publish(t.Context(), subject(KindItem, "b"), []byte(`{"kind":"item","id":"b"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.WaitRevision(t.Context(), 2); !errors.Is(err, ErrUnavailable) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"signalbox/model/acop"
 )
@@ -54,13 +55,45 @@ func fillDisk(ctx context.Context, dir, limit string) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: unlimited, Max: unlimited}); err != nil {
 		return err
 	}
-	it := newItem("again", acop.StatusReady)
-	if rev, err := s.Commit(ctx, itemChange(it)); err == nil {
-		fmt.Printf("ack again %d 1\n", rev)
-	} else {
-		fmt.Printf("still refused: %v\n", err)
+	if err := writeAgain(ctx, s); err != nil {
+		return err
 	}
 	return s.Close()
+}
+
+// writeAgain writes until the log takes it: one act of one record and one of two.
+func writeAgain(ctx context.Context, s *Store) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		rev, err := s.Commit(ctx, itemChange(newItem("again", acop.StatusReady)))
+		if err == nil {
+			fmt.Printf("ack again %d 1\n", rev)
+			break
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+	_, err := s.CommitAll(ctx, []Change{itemChange(newItem("again-a", acop.StatusReady)), itemChange(newItem("again-b", acop.StatusReady))})
+	if err != nil {
+		return err
+	}
+	sub, err := s.Subscribe(ctx, 0, EventFilter{})
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	for at := uint64(0); at < s.Revision(); {
+		events, err := sub.Next(ctx)
+		if err != nil {
+			return fmt.Errorf("events after the disk was full: %w", err)
+		}
+		at = events[0].Revision
+	}
+	return nil
 }
 
 // On a full disk a write is refused as unavailable, nothing is half kept, what

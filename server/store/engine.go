@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -32,10 +33,21 @@ const (
 
 // engine is the embedded server with the one connection to it. Nothing listens
 // on the network: the connection is a pipe in this process.
+//
+// An engine that failed to write once never writes again; it is broken, and the
+// way out is a new one on the same folder.
 type engine struct {
-	srv *server.Server
-	nc  *nats.Conn
-	js  jetstream.JetStream
+	dir    string
+	srv    *server.Server
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	stream jetstream.Stream
+	follow jetstream.ConsumeContext
+	disk   durable
+
+	trip   func()          // says that the engine is broken; may be called again
+	broken <-chan struct{} // closed by trip
+	life   context.Context // ends with trip
 }
 
 // startEngine starts the server on its folder. With sync every message is on
@@ -54,16 +66,17 @@ func startEngine(dir string, sync bool, log *slog.Logger) (*engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the engine: %w", err)
 	}
-	srv.SetLoggerV2(engineLog{log}, false, false, false)
+	e := &engine{dir: dir, srv: srv}
+	e.life, e.trip = context.WithCancel(context.Background())
+	e.broken = e.life.Done()
+	srv.SetLoggerV2(engineLog{log, e.trip}, false, false, false)
 	srv.Start()
-	e := &engine{srv: srv}
 	if !srv.ReadyForConnections(engineWait) {
-		e.stop()
+		_ = e.stop()
 		return nil, fmt.Errorf("the engine did not start within %s; its log says why", engineWait)
 	}
 	if err := e.connect(log); err != nil {
-		e.stop()
-		return nil, err
+		return nil, errors.Join(err, e.stop())
 	}
 	return e, nil
 }
@@ -87,18 +100,23 @@ func (e *engine) connect(log *slog.Logger) error {
 
 // openStream opens the one stream, or creates it so that its first message gets
 // the sequence first.
-func (e *engine) openStream(ctx context.Context, first uint64) (jetstream.Stream, error) {
+func (e *engine) openStream(ctx context.Context, first uint64) error {
 	s, err := e.js.Stream(ctx, streamName)
-	if err == nil {
-		return s, nil
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = e.createStream(ctx, first)
 	}
-	if !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, fmt.Errorf("open the log: %w", err)
+	if err != nil {
+		return fmt.Errorf("open the log: %w", err)
 	}
+	e.stream = s
+	return e.disk.start(e.dir)
+}
+
+func (e *engine) createStream(ctx context.Context, first uint64) (jetstream.Stream, error) {
 	if first == 1 {
 		first = 0 // the engine's way to say so
 	}
-	s, err = e.js.CreateStream(ctx, jetstream.StreamConfig{
+	return e.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name:        streamName,
 		Subjects:    []string{subjectRoot + ">"},
 		Storage:     jetstream.FileStorage,
@@ -114,10 +132,6 @@ func (e *engine) openStream(ctx context.Context, first uint64) (jetstream.Stream
 		// Nobody writes with message ids; a long window would only cost at start.
 		Duplicates: time.Second,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("create the log: %w", err)
-	}
-	return s, nil
 }
 
 // hasStream reports whether the engine recovered a stream from its files.
@@ -132,12 +146,33 @@ func (e *engine) hasStream(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (e *engine) stop() {
+// bound gives a context that also ends when the engine breaks.
+func (e *engine) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	forget := context.AfterFunc(e.life, cancel)
+	return ctx, func() { forget(); cancel() }
+}
+
+func (e *engine) isBroken() bool { return e.life.Err() != nil }
+
+// unfollow ends the follower and waits for its last message.
+func (e *engine) unfollow() {
+	if e.follow != nil {
+		e.follow.Stop()
+		<-e.follow.Closed()
+	}
+}
+
+// stop ends the engine; it may be called again.
+func (e *engine) stop() error {
+	e.trip()
 	if e.nc != nil {
 		e.nc.Close()
 	}
 	e.srv.Shutdown()
 	e.srv.WaitForShutdown()
+	e.disk.close()
+	return nil
 }
 
 // writeError turns the engine's refusal into what the caller decides by.
@@ -165,15 +200,33 @@ func isTooManyBatches(err error) bool {
 
 // engineLog hands the engine's messages to slog. Its notices are its own
 // affairs and only of use when looking into it.
-type engineLog struct{ log *slog.Logger }
+//
+// It answers a write that it could not do with silence; what it says to its log
+// is the only sign of it.
+type engineLog struct {
+	log  *slog.Logger
+	trip func()
+}
 
 const engineText = "log engine"
+
+// brokenSigns are what the engine says when it writes no more.
+var brokenSigns = []string{"Critical write error", "failed to store a msg", "out of resources", "will be DISABLED"}
 
 func (l engineLog) Noticef(f string, v ...any) {
 	l.log.Debug(engineText, "text", fmt.Sprintf(f, v...))
 }
-func (l engineLog) Warnf(f string, v ...any)  { l.log.Warn(engineText, "text", fmt.Sprintf(f, v...)) }
-func (l engineLog) Errorf(f string, v ...any) { l.log.Error(engineText, "text", fmt.Sprintf(f, v...)) }
+func (l engineLog) Warnf(f string, v ...any) { l.log.Warn(engineText, "text", fmt.Sprintf(f, v...)) }
+func (l engineLog) Errorf(f string, v ...any) {
+	text := fmt.Sprintf(f, v...)
+	l.log.Error(engineText, "text", text)
+	for _, sign := range brokenSigns {
+		if strings.Contains(text, sign) {
+			l.trip()
+		}
+	}
+}
+
 func (l engineLog) Fatalf(f string, v ...any) { l.log.Error(engineText, "text", fmt.Sprintf(f, v...)) }
 func (l engineLog) Debugf(string, ...any)     {}
 func (l engineLog) Tracef(string, ...any)     {}

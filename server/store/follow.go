@@ -2,15 +2,20 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// errDisk means that the disk did not take what the engine had written.
+var errDisk = errors.New("the disk failed")
+
 // startFollowing lets the projection follow the log from its head on. The
 // handler runs in one goroutine of the connection, one message at a time.
 func (s *Store) startFollowing(ctx context.Context) error {
-	c, err := s.eng.js.OrderedConsumer(ctx, streamName, jetstream.OrderedConsumerConfig{
+	e := s.engine()
+	c, err := e.js.OrderedConsumer(ctx, streamName, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:   s.p.head.rev + 1,
 	})
@@ -18,11 +23,17 @@ func (s *Store) startFollowing(ctx context.Context) error {
 		return fmt.Errorf("follow the log: %w", err)
 	}
 	next := s.p.head.rev + 1
-	s.follow, err = c.Consume(func(m jetstream.Msg) {
-		if s.isFailed() {
+	e.disk.synced = s.p.head.rev
+	e.follow, err = c.Consume(func(m jetstream.Msg) {
+		if s.isFailed() || e.isBroken() {
 			return
 		}
-		rev, err := s.receive(m, next)
+		rev, err := s.receive(e, m, next)
+		if errors.Is(err, errDisk) {
+			s.log.Error("the log cannot be synced", "error", err)
+			e.trip()
+			return
+		}
 		if err != nil {
 			s.fail(err)
 			return
@@ -48,7 +59,7 @@ func (s *Store) isFailed() bool {
 
 // receive takes the next message of the log and makes the act visible that it
 // completes. Messages come again after an interruption; a gap is damage.
-func (s *Store) receive(m jetstream.Msg, next uint64) (rev uint64, err error) {
+func (s *Store) receive(e *engine, m jetstream.Msg, next uint64) (rev uint64, err error) {
 	meta, err := m.Metadata()
 	if err != nil {
 		return 0, fmt.Errorf("follow the log: %w", err)
@@ -59,6 +70,11 @@ func (s *Store) receive(m jetstream.Msg, next uint64) (rev uint64, err error) {
 	}
 	if rev > next {
 		return 0, fmt.Errorf("follow the log: revision %d came where %d was due", rev, next)
+	}
+	if !engineSyncs {
+		if err := e.disk.reach(rev); err != nil {
+			return 0, fmt.Errorf("%w: %w", errDisk, err)
+		}
 	}
 	sl, err := openSeal(m.Subject(), headsOf(m.Headers()), m.Data())
 	if err != nil {

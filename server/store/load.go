@@ -53,7 +53,7 @@ func (s *Store) refill(ctx context.Context, n uint64) error {
 		if err != nil {
 			return err
 		}
-		rev, err := s.publish(ctx, m)
+		rev, err := s.engine().publish(ctx, m)
 		if err != nil {
 			return fmt.Errorf("go on after the lost end of the log: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"signalbox/model/acop"
 )
@@ -37,11 +38,12 @@ type loss struct {
 
 // losses knows which revisions must not be read: those accepted as lost, and
 // the records of acts that were cut short and never acknowledged. It is filled
-// while the log is opened and only read afterwards.
+// while the log is opened; only what is left out may grow later.
 type losses struct {
 	path    string
 	list    []loss
 	missing []Range
+	mu      sync.RWMutex // guards skip
 	skip    map[uint64]bool
 	// before is the first revision of the history: a compaction left behind
 	// whatever was lost before it and gave its places to other records.
@@ -88,7 +90,18 @@ func (l *losses) accept(x loss) error {
 }
 
 // isBroken reports whether a revision, though there, must not be served.
-func (l *losses) isBroken(rev uint64) bool { return rev >= l.before && l.skip[rev] }
+func (l *losses) isBroken(rev uint64) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return rev >= l.before && l.skip[rev]
+}
+
+// leaveOut keeps a record from being read.
+func (l *losses) leaveOut(rev uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.skip[rev] = true
+}
 
 // isMissing reports whether a revision was accepted as missing.
 func (l *losses) isMissing(rev uint64) bool {

@@ -27,7 +27,7 @@ func (s *Store) readPage(ctx context.Context, from uint64, filter string) ([]*je
 	}
 	ctx, cancel := context.WithTimeout(ctx, engineWait)
 	defer cancel()
-	seq, err := jetstreamext.GetBatch(ctx, s.eng.js, streamName, pageMessages, opts...)
+	seq, err := jetstreamext.GetBatch(ctx, s.engine().js, streamName, pageMessages, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("read the log from revision %d: %w", from, err)
 	}

@@ -171,7 +171,7 @@ func (f *scan) group(m message, at spot) {
 		f.tear()
 	} else if len(f.open) != p.i-1 {
 		f.tear()
-		f.s.lost.skip[m.seq] = true // its beginning is lost
+		f.s.lost.leaveOut(m.seq) // its beginning is lost
 		return
 	}
 	if p.n == 0 {
@@ -193,7 +193,7 @@ func (f *scan) group(m message, at spot) {
 // being written, and nobody was told that it was done.
 func (f *scan) tear() {
 	for _, m := range f.open {
-		f.s.lost.skip[m.seq] = true
+		f.s.lost.leaveOut(m.seq)
 	}
 	f.open = f.open[:0]
 }

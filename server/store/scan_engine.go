@@ -10,7 +10,7 @@ import (
 // scanEngine reads the whole log through the engine. It is the slow way, taken
 // when the log has known losses: then what counts is what the engine still gives.
 func (s *Store) scanEngine(ctx context.Context) (*scan, error) {
-	info, err := s.stream.Info(ctx)
+	info, err := s.engine().stream.Info(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ask for the extent of the log: %w", err)
 	}
@@ -64,8 +64,8 @@ func (f *scan) addRaw(raw *jetstream.RawStreamMsg) {
 
 // agree makes sure that the engine holds what the files hold. It may have taken
 // its own notes for true, or cut off what it could not read.
-func (s *Store) agree(ctx context.Context, f *scan, d *DamageError) error {
-	info, err := s.stream.Info(ctx)
+func (e *engine) agree(ctx context.Context, f *scan, d *DamageError) error {
+	info, err := e.stream.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("ask for the extent of the log: %w", err)
 	}

@@ -7,9 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -23,17 +22,16 @@ var ErrClosed = errors.New("the log is closed")
 // Store is the log with its projection. All methods may be called from any
 // goroutine. Whatever they return is shared and must not be changed.
 type Store struct {
-	dir    string
-	log    *slog.Logger
-	now    func() time.Time
-	lock   *os.File
-	note   *note
-	eng    *engine
-	stream jetstream.Stream
-	lost   *losses
-	gen    generation
-	first  uint64 // first place in the stream
-	tail   uint64 // first revision of the history
+	dir   string
+	log   *slog.Logger
+	now   func() time.Time
+	lock  *os.File
+	note  *note
+	eng   atomic.Pointer[engine] // see mend
+	lost  *losses
+	gen   generation
+	first uint64 // first place in the stream
+	tail  uint64 // first revision of the history
 	// kept are the revisions of the records from before the history, in the
 	// order in which they stand in the stream from keptAt on.
 	kept   []uint64
@@ -46,7 +44,6 @@ type Store struct {
 	waits waiters
 	sent  sent
 
-	follow   jetstream.ConsumeContext
 	incoming assembler // used by the follower alone
 
 	failOnce  sync.Once
@@ -112,10 +109,18 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	}
 	s.wg.Go(s.syncNote)
 	if found.refill > 0 {
-		return s.refill(ctx, found.refill)
+		if err := s.refill(ctx, found.refill); err != nil {
+			return err
+		}
 	}
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.wg.Go(func() { <-s.done; stop() })
+	s.wg.Go(func() { s.mend(life) })
 	return nil
 }
+
+// engine is the one that is in use now; nil before there is one.
+func (s *Store) engine() *engine { return s.eng.Load() }
 
 // syncNote brings the note to the disk each second until the store is closed.
 func (s *Store) syncNote() {
@@ -146,14 +151,12 @@ func (s *Store) Close() error {
 
 // release undoes open as far as it came.
 func (s *Store) release() error {
-	if s.follow != nil {
-		s.follow.Stop()
-		<-s.follow.Closed()
+	var err error
+	if e := s.engine(); e != nil {
+		e.unfollow()
+		err = e.stop()
 	}
-	if s.eng != nil {
-		s.eng.stop()
-	}
-	err := s.note.close()
+	err = errors.Join(err, s.note.close())
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())
 	}
@@ -195,7 +198,7 @@ type Stats struct {
 
 // Stats asks the engine how large the log is.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	info, err := s.stream.Info(ctx)
+	info, err := s.engine().stream.Info(ctx)
 	if err != nil {
 		return Stats{}, fmt.Errorf("ask for the size of the log: %w", err)
 	}

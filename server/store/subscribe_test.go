@@ -242,7 +242,7 @@ func TestTornActIsLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.publish(t.Context(), m); err != nil {
+		if _, err := s.engine().publish(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -40,7 +40,7 @@ func (s *Store) verify(ctx context.Context, accept bool) (*scan, error) {
 	if err := s.startEngine(ctx, f.gen.First); err != nil {
 		return nil, err
 	}
-	return f, s.agree(ctx, f, d)
+	return f, s.engine().agree(ctx, f, d)
 }
 
 // verifyLossy goes over a log that lost something, now or long ago, with the
@@ -80,23 +80,12 @@ func (s *Store) verifyLossy(ctx context.Context, accept bool, noted link, note s
 	return f, err
 }
 
-// startEngine opens the engine and its stream, which begins at first.
+// startEngine opens the engine of this store.
 func (s *Store) startEngine(ctx context.Context, first uint64) error {
-	there := s.hasBlocks()
-	var err error
-	if s.eng, err = startEngine(filepath.Join(s.dir, s.gen.folder()), true, s.log); err != nil {
-		return err
+	e, err := s.openEngine(ctx, first)
+	if err == nil {
+		s.eng.Store(e)
 	}
-	known, err := s.eng.hasStream(ctx)
-	if err != nil {
-		return err
-	}
-	if there && !known {
-		// Only what the engine wrote about the log is spoiled. It takes the
-		// messages up again when the log is made anew.
-		s.log.Warn("the engine did not know its log; it was taken up again from the messages")
-	}
-	s.stream, err = s.eng.openStream(ctx, first)
 	return err
 }
 

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"signalbox/model/acop"
+)
+
+// The same on a file system that is full, where the machine lets a test make
+// one; a compaction on it fails and leaves the log as it is.
+func TestDiskFullFileSystem(t *testing.T) {
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=6m"); err != nil {
+		t.Skipf("cannot mount a small file system here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := filepath.Join(disk, "log")
+	s := open(t, Options{Dir: dir})
+	big := func(id string) Change {
+		it := newItem(id, acop.StatusReady)
+		it.WorkItem.Summary = strings.Repeat("x", 50_000)
+		return itemChange(it)
+	}
+	commit(t, s, big("first"))
+	ballast := filepath.Join(disk, "ballast")
+	f, err := os.Create(ballast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	acked := s.Revision()
+	for i := range 100 {
+		if _, err = s.Commit(t.Context(), big(fmt.Sprint("more-", i))); err != nil {
+			break
+		}
+		acked++
+	}
+	if !errors.Is(err, ErrUnavailable) {
+		t.Fatalf("a write on a full file system: %v", err)
+	}
+	if s.Revision() != acked {
+		t.Errorf("revision %d, acknowledged %d", s.Revision(), acked)
+	}
+	if _, ok := s.Item("first"); !ok {
+		t.Error("reads no longer answer")
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); ; {
+		_, err := s.Commit(t.Context(), big("again"))
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrUnavailable) || time.Now().After(end) {
+			t.Fatalf("with space again: %v", err)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-t.Context().Done():
+		}
+	}
+	for range 5 {
+		c := big("again")
+		c.Expected = mustItem(t, s, "again").Revision
+		commit(t, s, c)
+	}
+	want := dump(s)
+	closeIn(t, dir)
+
+	f, err = os.Create(ballast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := Compact(t.Context(), CompactOptions{Dir: dir}); err == nil {
+		t.Errorf("a compaction without space: %+v", done)
+	} else {
+		t.Log("compaction:", err)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if got := dump(open(t, Options{Dir: dir})); got["head"] != want["head"] || got["sum"] != want["sum"] {
+		t.Error("the failed compaction changed the log")
+	}
+	if there, err := generations(dir); err != nil || len(there) != 1 {
+		t.Errorf("what is left of the failed compaction: %v, %v", there, err)
+	}
+}

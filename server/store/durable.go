@@ -1,0 +1,103 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+)
+
+// The engine can sync each message by itself, one after the other, while nobody
+// else may write. Here the follower does it instead: a message is applied, told
+// and acknowledged only after a sync that began when it was in its file. All
+// that was written in the meantime is covered by the next sync, so that 64
+// writers share one, and an act of many records costs one.
+//
+// Where an open file cannot be replaced, which the engine does when it packs a
+// full block, the engine syncs each message.
+const engineSyncs = runtime.GOOS == "windows"
+
+// durable syncs the engine's files as far as they were written.
+type durable struct {
+	dir     string        // of the blocks
+	written atomic.Uint64 // every message up to here is in its file
+	synced  uint64        // every message up to here is on the disk; the follower's alone
+	file    *os.File      // the newest block
+	index   uint32
+}
+
+// wrote notes that the engine acknowledged a message.
+func (d *durable) wrote(seq uint64) {
+	for {
+		old := d.written.Load()
+		if seq <= old || d.written.CompareAndSwap(old, seq) {
+			return
+		}
+	}
+}
+
+// reach returns when the message is on the disk. It is called by the follower
+// alone. After an error the disk may hold anything of what was not yet synced.
+func (d *durable) reach(seq uint64) error {
+	if seq <= d.synced {
+		return nil
+	}
+	upTo := max(seq, d.written.Load()) // before the sync begins
+	for d.file != nil {
+		if err := d.file.Sync(); err != nil {
+			return fmt.Errorf("sync the log: %w", err)
+		}
+		more, err := d.open(d.index + 1)
+		if err != nil {
+			return err
+		}
+		if !more {
+			d.synced = upTo
+			return nil
+		}
+	}
+	return errors.New("sync the log: its files are gone")
+}
+
+// start takes up the newest block; what stands in the files is on the disk
+// already or never was acknowledged.
+func (d *durable) start(engine string) error {
+	d.dir = filepath.Join(streamDir(engine), "msgs")
+	d.index = 1
+	blocks, err := blockFiles(engine)
+	if err != nil {
+		return err
+	}
+	if len(blocks) > 0 {
+		d.index = blocks[len(blocks)-1].index
+	}
+	there, err := d.open(d.index)
+	if err == nil && !there {
+		return errors.New("sync the log: the engine has made no file")
+	}
+	return err
+}
+
+// open goes on to a block if it is there.
+func (d *durable) open(index uint32) (bool, error) {
+	f, err := os.OpenFile(filepath.Join(d.dir, fmt.Sprintf("%d.blk", index)), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("sync the log: %w", err)
+	}
+	d.close()
+	d.file, d.index = f, index
+	return true, syncDir(d.dir)
+}
+
+func (d *durable) close() {
+	if d.file != nil {
+		_ = d.file.Close() // nothing was written through it
+	}
+	d.file = nil
+}
