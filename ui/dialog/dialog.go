@@ -68,6 +68,7 @@ type Dialog struct {
 	asking bool   // esc was pressed on typed text: ask before it is lost
 	scroll int    // first line of Info that is shown
 	infoH  int
+	rows   int // of Info, wrapped
 }
 
 // Outcome is what a key did to the dialog.
@@ -173,13 +174,81 @@ func (d *Dialog) Key(k tea.KeyPressMsg) Outcome {
 	case "enter":
 		return d.enter(f)
 	case "ctrl+s":
-		return d.press(d.Default)
+		return d.submit()
 	default:
 		if f == nil {
 			return d.buttonKey(k.String())
 		}
+		if !f.takesLetters() {
+			return d.letter(k.String())
+		}
 	}
 	return Outcome{}
+}
+
+// letter presses a button from a choice that takes no letters itself; n goes
+// back, as esc does.
+func (d *Dialog) letter(key string) Outcome {
+	for i, b := range d.Buttons {
+		if b.Key == key {
+			return d.press(i)
+		}
+	}
+	if key == "n" {
+		return d.esc(nil)
+	}
+	return Outcome{}
+}
+
+// submit answers from wherever the focus is; where the harmless answer comes
+// first it goes there instead, so that nothing terminal is one key away.
+func (d *Dialog) submit() Outcome {
+	if d.harmless() {
+		return d.press(d.Default)
+	}
+	if d.complete() {
+		d.focus, d.button = len(d.Fields), d.Default
+	}
+	return Outcome{}
+}
+
+// harmless reports whether the default button answers, so that enter and ctrl+s
+// may press it.
+func (d *Dialog) harmless() bool {
+	return d.Default < len(d.Buttons) && d.Buttons[d.Default].Value != ""
+}
+
+// Submits names the button that ctrl+s presses, "" when it only leads to the
+// buttons or there is none.
+func (d *Dialog) Submits() string {
+	if !d.harmless() {
+		return ""
+	}
+	return d.Buttons[d.Default].Label
+}
+
+// EnterDoes says what enter would do now.
+func (d *Dialog) EnterDoes() string {
+	f := d.Focused()
+	switch {
+	case f == nil && d.button < len(d.Buttons):
+		return d.Buttons[d.button].Label
+	case f == nil:
+		return "close"
+	case f.Rows > 0:
+		return "new line"
+	}
+	at := d.focus
+	d.move(1, true)
+	last := d.focus == len(d.Fields)
+	d.focus = at
+	switch {
+	case !last:
+		return "next field"
+	case d.harmless():
+		return d.Submits()
+	}
+	return "to the answer"
 }
 
 func (d *Dialog) vertical(n int) {
@@ -190,7 +259,7 @@ func (d *Dialog) vertical(n int) {
 	d.move(n, false)
 }
 
-func (d *Dialog) scrollBy(n int) { d.scroll = max(0, min(d.scroll+n, len(d.Info)-d.infoH)) }
+func (d *Dialog) scrollBy(n int) { d.scroll = max(0, min(d.scroll+n, d.rows-d.infoH)) }
 
 // esc goes back one step: out of a filter, then out of the dialog, which asks
 // when something typed would be lost (B20).
@@ -239,7 +308,7 @@ func (d *Dialog) enter(f *Field) Outcome {
 		return Outcome{}
 	}
 	d.move(1, true)
-	if d.focus == len(d.Fields) && d.Default < len(d.Buttons) && d.Buttons[d.Default].Value != "" {
+	if d.focus == len(d.Fields) && d.harmless() {
 		return d.press(d.Default)
 	}
 	return Outcome{}
@@ -272,11 +341,20 @@ func (d *Dialog) press(i int) Outcome {
 	if b.Value == "" {
 		return Outcome{Closed: true}
 	}
+	if !d.complete() {
+		return Outcome{}
+	}
+	return Outcome{Closed: true, Value: b.Value}
+}
+
+// complete reports whether every field is right; else the first one that is not
+// gets the keys and says why.
+func (d *Dialog) complete() bool {
 	for at, f := range d.Fields {
 		if why := f.Check(); why != "" && d.shows(f) {
 			d.focus, d.note = at, why
-			return Outcome{}
+			return false
 		}
 	}
-	return Outcome{Closed: true, Value: b.Value}
+	return true
 }

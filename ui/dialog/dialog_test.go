@@ -76,14 +76,18 @@ func TestAutoDialogIsDeaf(t *testing.T) {
 // B20: the first esc clears the filter of a choice, the second closes, asking
 // first if something was typed.
 func TestEscGoesBackOneStep(t *testing.T) {
-	c := NewChoice("worker", "worker", "", Option{Value: "worker-1"}, Option{Value: "worker-2"}, Option{Value: "builder"})
+	opts := []Option{{Value: "builder"}}
+	for i := range fewOptions {
+		opts = append(opts, Option{Value: fmt.Sprint("worker-", i)})
+	}
+	c := NewChoice("worker", "worker", "worker-0", opts...)
 	note := NewText("note", "note", "")
 	d := &Dialog{Fields: []*Field{c, note}, Buttons: []Button{{Value: "yes", Label: "yes"}, {Label: "back"}}}
 	press(d, "'buil")
 	if d.Value("worker") != "builder" {
 		t.Fatalf("picked %q", d.Value("worker"))
 	}
-	if o := press(d, "esc"); o.Closed || len(c.shown) != 3 {
+	if o := press(d, "esc"); o.Closed || len(c.shown) != len(opts) {
 		t.Fatalf("%+v, %d shown", o, len(c.shown))
 	}
 	press(d, "tab", "'typed")
@@ -154,5 +158,100 @@ func TestViewFits(t *testing.T) {
 			}
 			d.Key(tea.KeyPressMsg{Code: tea.KeyTab})
 		}
+	}
+}
+
+// Letters never narrow a choice of few options: the button's key answers, as it
+// says on the button, and n goes back.
+func TestLettersAnswerInAShortChoice(t *testing.T) {
+	form := func() *Dialog {
+		return &Dialog{
+			Fields:  []*Field{NewChoice("decision", "decision", "ready", Option{Value: "ready"}, Option{Value: "blocked"})},
+			Buttons: []Button{{Value: "yes", Label: "decide", Key: "y"}, {Label: "back"}},
+		}
+	}
+	if o := press(form(), "right", "y"); o.Value != "yes" {
+		t.Fatalf("%+v", o)
+	}
+	d := form()
+	if o := press(d, "'blxq"); o.Closed || d.Value("decision") != "ready" || len(d.Fields[0].shown) != 2 {
+		t.Fatalf("%+v, %q", o, d.Value("decision"))
+	}
+	d.Paste("blocked")
+	if d.Value("decision") != "ready" {
+		t.Fatal("a paste changed the choice")
+	}
+	if o := press(d, "n"); !o.Closed || o.Value != "" {
+		t.Fatalf("%+v", o)
+	}
+}
+
+// ctrl+s answers from any field; where the answer is terminal it leads to the
+// buttons with No picked.
+func TestSubmitFromAnyField(t *testing.T) {
+	area := &Field{Name: "area", Label: "area", Rows: 3}
+	d := &Dialog{Fields: []*Field{NewText("title", "title", ""), area},
+		Buttons: []Button{{Value: "yes", Label: "post", Key: "y"}, {Label: "back"}}}
+	if d.Submits() != "post" || d.EnterDoes() != "next field" {
+		t.Fatalf("%q %q", d.Submits(), d.EnterDoes())
+	}
+	press(d, "enter")
+	if d.EnterDoes() != "new line" {
+		t.Fatal(d.EnterDoes())
+	}
+	if o := press(d, "'two", "enter", "'lines", "ctrl+s"); o.Value != "yes" || d.Value("area") != "two\nlines" {
+		t.Fatalf("%+v %q", o, d.Value("area"))
+	}
+	d = cancelDialog()
+	if o := press(d, "ctrl+s"); o.Closed || d.note == "" {
+		t.Fatalf("an empty reason was taken: %+v", o)
+	}
+	if o := press(d, "'no use", "ctrl+s"); o.Closed || d.EnterDoes() != "back" || d.Submits() != "" {
+		t.Fatalf("%+v %q", o, d.EnterDoes())
+	}
+	if o := press(d, "enter"); !o.Closed || o.Value != "" {
+		t.Fatalf("%+v", o)
+	}
+}
+
+// The mouse presses what it hits, and nothing before the dialog is armed.
+func TestClick(t *testing.T) {
+	st := theme.New(theme.Options{Dark: true})
+	d := cancelDialog()
+	d.Fields = append(d.Fields, NewChoice("then", "then", "a", Option{Value: "a"}, Option{Value: "b"}))
+	hit := func(word string) Outcome {
+		t.Helper()
+		b := d.View(st, 80, 20, "")
+		for y, l := range b.Lines {
+			if i := strings.Index(ansi.Strip(l), word); i >= 0 {
+				s, ok := b.Hit(ansi.StringWidth(ansi.Strip(l)[:i]), y)
+				if !ok {
+					t.Fatalf("nothing at %q", word)
+				}
+				return d.Click(s)
+			}
+		}
+		t.Fatalf("no %q", word)
+		return Outcome{}
+	}
+	d.Auto = true
+	if o := hit("back"); o.Closed {
+		t.Fatal("a click got through before the pause")
+	}
+	d.Arm()
+	hit("then")
+	hit(" b ")
+	if d.Value("then") != "b" {
+		t.Fatal(d.Value("then"))
+	}
+	if o := hit("y cancel"); o.Closed {
+		t.Fatal("the empty reason was taken")
+	}
+	press(d, "'why")
+	if o := hit("y cancel"); o.Value != "yes" {
+		t.Fatalf("%+v", o)
+	}
+	if o := hit("back"); !o.Closed || o.Value != "" {
+		t.Fatalf("%+v", o)
 	}
 }

@@ -30,7 +30,7 @@ type Field struct {
 	Label string
 	// Hint stands in an empty text field.
 	Hint string
-	// Options make the field a choice; typing narrows it.
+	// Options make the field a choice; typing narrows one of more than six.
 	Options []Option
 	// Other lets a choice take what was typed, although no option has it.
 	Other bool
@@ -146,7 +146,19 @@ type optionSource []Option
 func (s optionSource) String(i int) string { return s[i].label() + " " + s[i].Note }
 func (s optionSource) Len() int            { return len(s) }
 
+// fewOptions is how many options a choice may have at most to be picked by the
+// arrows alone: letters then answer the dialog instead of narrowing the choice.
+const fewOptions = 6
+
+// takesLetters reports whether typing goes into the field.
+func (f *Field) takesLetters() bool {
+	return f.Options == nil || f.Other || len(f.Options) > fewOptions
+}
+
 func (f *Field) insert(s string) {
+	if !f.takesLetters() {
+		return
+	}
 	f.ed.Multi = f.Rows > 0
 	f.ed.Insert(s)
 	f.touched()
@@ -213,7 +225,7 @@ func (f *Field) choiceKey(k tea.KeyPressMsg) bool {
 	case "enter":
 		return false
 	}
-	if !f.ed.Key(k) {
+	if !f.takesLetters() || !f.ed.Key(k) {
 		return false
 	}
 	f.narrow()

@@ -19,6 +19,27 @@ type Box struct {
 	// there is one.
 	CaretX, CaretY int
 	Caret          bool
+	// Spots are what the mouse can press, in cells of the box.
+	Spots []Spot
+}
+
+// Spot is a button, a field, or an option of a field with the keys, in a row of
+// the box.
+type Spot struct {
+	X, Y, W int
+	field   int // index, or -1
+	option  int // of the field's shown options, or -1
+	button  int // index, or -1
+}
+
+// Hit finds the spot at a cell of the box; the innermost one wins.
+func (b Box) Hit(x, y int) (Spot, bool) {
+	for i := len(b.Spots) - 1; i >= 0; i-- {
+		if s := b.Spots[i]; y == s.Y && x >= s.X && x < s.X+s.W {
+			return s, true
+		}
+	}
+	return Spot{}, false
 }
 
 // View draws the dialog in at most w×h cells. changed, if not empty, is a
@@ -42,6 +63,9 @@ func (d *Dialog) View(st *theme.Styles, w, h int, changed string) Box {
 		cut := len(lines) - (h - 2)
 		lines = lines[cut:]
 		p.caretY -= cut
+		for i := range p.spots {
+			p.spots[i].Y -= cut
+		}
 	}
 	return p.frame(lines, len(info))
 }
@@ -53,7 +77,9 @@ type painter struct {
 	d  *Dialog
 
 	caret          bool
-	caretX, caretY int // in the tail
+	caretX, caretY int    // in the tail
+	spots          []Spot // in the tail
+	at             int    // index of the field being drawn
 }
 
 func (p *painter) tone(t Tone) theme.Style {
@@ -82,6 +108,7 @@ func (p *painter) info(room int) []string {
 	for _, l := range p.d.Info {
 		all = append(all, p.wrap(l)...)
 	}
+	p.d.rows = len(all)
 	if room <= 0 {
 		return nil
 	}
@@ -130,6 +157,8 @@ func (p *painter) tail(changed string) []string {
 		if !p.d.shows(f) {
 			continue
 		}
+		p.at = i
+		p.spots = append(p.spots, Spot{X: 0, Y: len(out), W: p.w, field: i, option: -1, button: -1})
 		out = append(out, p.field(f, i == p.d.focus, len(out))...)
 	}
 	if changed != "" {
@@ -145,7 +174,7 @@ func (p *painter) tail(changed string) []string {
 		if len(out) > 0 && strings.TrimSpace(out[len(out)-1]) != "" {
 			out = append(out, kit.Blank(p.w))
 		}
-		out = append(out, p.buttons())
+		out = append(out, p.buttons(len(out)))
 	}
 	return out
 }
@@ -205,17 +234,21 @@ func (p *painter) choice(f *Field, focused bool, head string, w, at int) []strin
 		return []string{head + p.st.Text.Render(kit.Fit(p.st.G, p.picked(f), w, false))}
 	}
 	if len(f.Options) <= 4 && !f.Other && p.inlineWidth(f) <= w {
-		return []string{head + p.inline(f, w)}
+		return []string{head + p.inline(f, w, at)}
 	}
-	s, x := f.ed.View(w)
-	p.caret, p.caretX, p.caretY = true, labelCells+x, at
-	first := p.st.Field.Render(s)
-	if f.ed.Value() == "" {
-		first = p.st.Muted.Render(kit.Fit(p.st.G, "type to narrow "+itoa(len(f.Options)), w, false))
+	first := p.st.Muted.Render(kit.Fit(p.st.G, p.picked(f), w, false))
+	if f.takesLetters() {
+		s, x := f.ed.View(w)
+		p.caret, p.caretX, p.caretY = true, labelCells+x, at
+		first = p.st.Field.Render(s)
+		if f.ed.Value() == "" {
+			first = p.st.Muted.Render(kit.Fit(p.st.G, "type to narrow "+itoa(len(f.Options)), w, false))
+		}
 	}
 	out := []string{head + first}
 	from := max(0, min(f.pick-shownOptions/2, len(f.shown)-shownOptions))
 	for i := from; i < min(len(f.shown), from+shownOptions); i++ {
+		p.spots = append(p.spots, Spot{X: labelCells, Y: at + len(out), W: w, field: p.at, option: i, button: -1})
 		out = append(out, kit.Blank(labelCells)+p.option(f.shown[i], i == f.pick, w))
 	}
 	if len(f.shown) == 0 {
@@ -253,7 +286,7 @@ func (p *painter) inlineWidth(f *Field) int {
 	return n
 }
 
-func (p *painter) inline(f *Field, w int) string {
+func (p *painter) inline(f *Field, w, at int) string {
 	var b strings.Builder
 	used := 0
 	for i, o := range f.shown {
@@ -264,6 +297,7 @@ func (p *painter) inline(f *Field, w int) string {
 			s = "[" + o.label() + "]"
 			style = theme.SelFocused
 		}
+		p.spots = append(p.spots, Spot{X: labelCells + used, Y: at, W: text.Width(s), field: p.at, option: i, button: -1})
 		b.WriteString(p.st.Text.Draw(s, style))
 		b.WriteString(" ")
 		used += text.Width(s) + 1
@@ -271,7 +305,7 @@ func (p *painter) inline(f *Field, w int) string {
 	return b.String() + kit.Blank(w-used)
 }
 
-func (p *painter) buttons() string {
+func (p *painter) buttons(at int) string {
 	focused := p.d.focus == len(p.d.Fields)
 	var b strings.Builder
 	used := 0
@@ -300,6 +334,7 @@ func (p *painter) buttons() string {
 		} else {
 			b.WriteString(" ")
 		}
+		p.spots = append(p.spots, Spot{X: used, Y: at, W: 1 + text.Width(label), field: -1, option: -1, button: i})
 		b.WriteString(style.Draw(label, sel))
 		used += 1 + text.Width(label)
 	}
@@ -319,6 +354,12 @@ func (p *painter) frame(lines []string, head int) Box {
 	}
 	out = append(out, line.Render(g.BottomLeft+strings.Repeat(g.H, w-2)+g.BottomRight))
 	b := Box{Lines: out, W: w, Caret: p.caret && p.d.armed}
+	for _, s := range p.spots {
+		s.X, s.Y = s.X+2, s.Y+head+1
+		if s.Y >= 1 && s.Y < len(out)-1 {
+			b.Spots = append(b.Spots, s)
+		}
+	}
 	b.CaretX, b.CaretY = p.caretX+2, p.caretY+head+1
 	if b.CaretY < 1 || b.CaretY >= len(out)-1 {
 		b.Caret = false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"signalbox/model/acop"
 	"signalbox/model/fleet"
@@ -30,11 +31,8 @@ func (p *page) line(s string, style theme.Style) {
 
 // prose breaks text over at most most lines.
 func (p *page) prose(s string, style theme.Style, most int) {
-	s = strings.ReplaceAll(text.Head(s, 4*p.w*most+256), "\n", " ")
-	for i, row := range text.Wrap(pane.Clean(s, p.w*most), max(1, p.w)) {
-		if i == most {
-			break
-		}
+	rows := pane.Prose(s, p.w, most, p.c.Styles.G)
+	for _, row := range rows {
 		p.line(row, style)
 	}
 }
@@ -44,6 +42,26 @@ func (p *page) fact(label, s string, style theme.Style) {
 	st := p.c.Styles
 	p.out = append(p.out, st.Muted.Render(kit.Fit(st.G, label, min(p.w, labelCells), false))+
 		style.Render(kit.Fit(st.G, s, max(0, p.w-labelCells), false)))
+}
+
+// factProse is a fact whose text, behind a clean prefix, is prose of several
+// lines.
+func (p *page) factProse(label, prefix, raw string, style theme.Style, most int) {
+	st := p.c.Styles
+	rows := text.Block(text.Head(raw, 16*p.w*most+256))
+	rows[0] = prefix + rows[0]
+	n := 0
+	for _, line := range rows {
+		for _, row := range text.Wrap(line, max(1, p.w-labelCells)) {
+			if n == most {
+				p.out = append(p.out, kit.Blank(min(p.w, labelCells))+st.Muted.Render(kit.Fit(st.G, st.G.Ellipsis, max(0, p.w-labelCells), false)))
+				return
+			}
+			p.fact(label, row, style)
+			label = ""
+			n++
+		}
+	}
 }
 
 func (p *page) gap() {
@@ -122,9 +140,9 @@ func (p *page) ask(a *fleet.Ask) {
 func (p *page) why(a *fleet.Ask) {
 	st := p.c.Styles
 	glyph, style := askMark(st, a)
-	p.line(glyph+" "+string(a.Kind)+", severity "+a.Severity.String()+", for "+kit.Ago(a.Since, p.c.Now), style)
+	p.line(glyph+" "+string(a.Kind)+", severity "+a.Severity.String()+", "+lasting(a.Since, p.c.Now), style)
 	if d := detailOf(a); d != "" && !repeats(p.c, a, d) {
-		p.prose(d, st.Text, 2)
+		p.prose(d, st.Text, 4)
 	}
 	if !a.Due.IsZero() {
 		p.fact("runs out", "in "+kit.Span(a.Due.Sub(p.c.Now)), st.Text)
@@ -158,7 +176,7 @@ func (p *page) itemHead(it *acop.Item) {
 // itemRest draws what the decisions about an item need.
 func (p *page) itemRest(it *acop.Item) {
 	if s := it.WorkItem.Summary; s != "" {
-		p.prose(s, p.c.Styles.Muted, 3)
+		p.prose(s, p.c.Styles.Muted, 8)
 		p.gap()
 	}
 	p.lease(it)
@@ -184,7 +202,7 @@ func (p *page) lease(it *acop.Item) {
 	}
 	p.fact("", renewed, st.Muted)
 	if it.Lease.Progress != "" {
-		p.fact("", "“"+pane.Clean(it.Lease.Progress, p.w)+"”", st.Muted)
+		p.factProse("", "", it.Lease.Progress, st.Muted, 2)
 	}
 	for _, o := range p.c.State.ConflictsOf(it.ID()) {
 		other, who := o.ItemB, o.WorkerB
@@ -232,7 +250,7 @@ func (p *page) links(it *acop.Item) {
 	for _, b := range it.Blockers {
 		p.fact("blockers", pane.Clean(b.BlockerCode, p.w)+"  "+pane.Clean(string(b.Severity), 20), st.Warn)
 		if b.Summary != "" {
-			p.fact("", pane.Clean(b.Summary, p.w), st.Muted)
+			p.factProse("", "", b.Summary, st.Muted, 3)
 		}
 	}
 	if ids := p.c.State.Dependents(it.ID()); len(ids) > 0 {
@@ -262,6 +280,14 @@ func (p *page) entries(it *acop.Item) {
 		if p.c.State.SupersededBy(e.Entry.EntryID) != "" {
 			style = st.Dimmed
 		}
-		p.fact("entry", head+" "+pane.Clean(e.Entry.AuthorAgentUID, 16)+": "+pane.Clean(e.Entry.Summary, p.w), style)
+		p.factProse("entry", head+" "+pane.Clean(e.Entry.AuthorAgentUID, 16)+": ", e.Entry.Summary, style, 3)
 	}
+}
+
+// lasting says since when something has been so.
+func lasting(since, now time.Time) string {
+	if s := kit.Ago(since, now); s != "now" {
+		return "for " + s
+	}
+	return "since just now"
 }
