@@ -68,16 +68,8 @@ func validID(raw json.RawMessage) bool {
 
 func (e *envelope) isNotification() bool { return e.ID == nil }
 
-// metaVersion is the protocol version that the request names in its _meta.
-func (e *envelope) metaVersion() string {
-	var p struct {
-		Meta struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
-		} `json:"_meta"`
-	}
-	_ = json.Unmarshal(e.Params, &p) // whatever cannot be read is absent
-	return p.Meta.Version
-}
+// metaVersion is the protocol version that the message names in its _meta.
+func (e *envelope) metaVersion() string { return e.meta().Version }
 
 // complete adds the _meta that MCP wants to a request that has none at all (D-06).
 func (e *envelope) complete() {
@@ -162,7 +154,8 @@ func lossyID(id json.RawMessage) bool { return id[0] != '"' && len(id) > maxPlai
 
 // withID is the request with another id, on one line.
 func (e *envelope) withID(id string, params json.RawMessage) []byte {
-	line := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	line := append(make([]byte, 0, len(params)+len(e.Method)+64), `{"jsonrpc":"2.0","id":`...)
+	line = append(line, id...)
 	line = append(line, `,"method":`...)
 	line = appendString(line, e.Method)
 	if len(params) > 0 {

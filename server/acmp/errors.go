@@ -53,6 +53,12 @@ func cancelledError(taskID, text string) *outcome {
 	return &outcome{err: newError(acmp.CodeCancelled, "Task cancelled", taskID, detail(text))}
 }
 
+func budgetExceeded(taskID, capability string, price json.Number) *acmp.Error {
+	return newError(acmp.CodeBudgetExceeded, "Budget exceeded", taskID, map[string]any{
+		"min_price_cu": price,
+		"detail":       "Minimum price for " + capability + " is " + price.String() + " CU."})
+}
+
 func featureUnsupported(taskID, feature string) *acmp.Error {
 	return newError(acmp.CodeFeatureUnsupported, "Feature unsupported", taskID, map[string]any{"feature": feature})
 }

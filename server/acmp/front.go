@@ -2,7 +2,6 @@ package acmp
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -30,9 +29,6 @@ const anonymous = "anonymous"
 // bodyTime is how long a caller may take to send one message.
 const bodyTime = 30 * time.Second
 
-// callKey carries the *call of an HTTP request to the method handler.
-type callKey struct{}
-
 func (p *Provider) newFront() http.Handler {
 	sdk := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return p.server },
 		&mcp.StreamableHTTPOptions{
@@ -44,19 +40,6 @@ func (p *Provider) newFront() http.Handler {
 			DisableLocalhostProtection: true,
 		})
 	return &front{p: p, sdk: sdk}
-}
-
-func invokeOverHTTP(p *Provider) invokeFunc {
-	return func(ctx context.Context, _ *mcp.ServerSession, params *invokeParams) (*invokeResult, error) {
-		c, ok := ctx.Value(callKey{}).(*call)
-		if !ok {
-			return nil, toWire(internalErrorValue("", ""))
-		}
-		if params == nil {
-			params = &invokeParams{}
-		}
-		return p.invoke(ctx, params, *c)
-	}
 }
 
 // ServeHTTP implements http.Handler.
@@ -135,7 +118,7 @@ func (f *front) notification(w http.ResponseWriter, r *http.Request, principal s
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// request hands one request to the SDK.
+// request serves one request: ours here, any other by the SDK.
 func (f *front) request(w http.ResponseWriter, r *http.Request, principal string, env *envelope) {
 	if f.p.opts.Lenient {
 		env.complete()
@@ -149,6 +132,10 @@ func (f *front) request(w http.ResponseWriter, r *http.Request, principal string
 		writeHTTPError(w, http.StatusBadRequest, env.ID, bad)
 		return
 	}
+	if f.p.ours(env.Method) {
+		f.acmpRequest(w, r, principal, env)
+		return
+	}
 	g := newGuarded(r.Context(), w)
 	defer g.close()
 	id := string(env.ID)
@@ -156,8 +143,6 @@ func (f *front) request(w http.ResponseWriter, r *http.Request, principal string
 		g.id, id = env.ID, idForSDK
 	}
 	body := env.withID(id, env.Params) // what we have read is what the SDK reads
-	c := &call{principal: principal, sink: g, gone: r.Context().Done()}
-	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	for _, h := range []string{"Last-Event-Id", "Mcp-Session-Id"} {

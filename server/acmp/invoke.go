@@ -7,80 +7,54 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"signalbox/model/acmp"
 )
 
-type invokeFunc = func(context.Context, *mcp.ServerSession, *invokeParams) (*invokeResult, error)
-
-// call is one JSON-RPC request for acmp/invoke.
+// call is where the answer to one JSON-RPC request goes.
 type call struct {
-	principal string
-	sink      sink
-	gone      <-chan struct{} // closed when the caller has gone away
-	onAdmit   func(taskID string)
+	sink sink
+	gone <-chan struct{} // closed when the caller has gone away
 }
 
-// errCallerGone is what the SDK is told when nobody waits any more; it is never
-// written anywhere.
+// errCallerGone ends a request that nobody waits for any more.
 var errCallerGone = errors.New("the caller has gone")
 
-// invoke carries one request from its params to its answer. It returns when the
-// task has its outcome or the caller is gone.
-func (p *Provider) invoke(ctx context.Context, params *invokeParams, c call) (*invokeResult, error) {
-	ip, bad := parseInvoke(params.raw)
-	if bad != nil {
-		return nil, toWire(bad)
-	}
-	t, bad := p.admit(ip, c.principal)
-	if c.onAdmit != nil {
-		c.onAdmit(ip.TaskID)
-	}
-	if bad != nil {
-		return nil, toWire(bad)
-	}
-	stream := ip.Stream && !p.opts.NoStreaming
-	o, err := p.follow(ctx, t, stream, c)
-	if err != nil {
-		return nil, err
-	}
-	res, bad := p.answer(t, o, stream)
-	if bad != nil {
-		return nil, toWire(bad)
-	}
-	return res, nil
-}
-
-// admit finds the task of an invoke, or makes it and lets it run. The checks have
-// the order of D-09; a refusal is an outcome like any other (D-10).
-func (p *Provider) admit(ip acmp.InvokeParams, principal string) (*Task, *acmp.Error) {
+// find gives the task of an invoke, or makes it and enters it into the table.
+func (p *Provider) find(ip acmp.InvokeParams, principal string) (*Task, admitted, *acmp.Error) {
 	if e := p.table.find(ip.TaskID); e != nil {
-		return p.seen(e, ip, principal)
+		t, bad := p.seen(e, ip, principal)
+		return t, admitted{}, bad
 	}
 	t := p.newTask(ip, principal)
 	a := p.table.add(t)
 	switch {
 	case a.closed:
-		return nil, internalErrorValue(ip.TaskID, errClosing.Error())
+		return nil, a, internalErrorValue(ip.TaskID, errClosing.Error())
 	case a.busy:
-		return nil, internalErrorValue(ip.TaskID, "the provider runs as many tasks as it can")
+		return nil, a, internalErrorValue(ip.TaskID, "the provider runs as many tasks as it can")
 	case !a.fresh:
-		return p.seen(a.entry, ip, principal)
+		t, bad := p.seen(a.entry, ip, principal)
+		return t, a, bad
 	}
+	return t, a, nil
+}
+
+// launch lets a new task run, unless it was cancelled before its invoke came or a
+// check refuses it. The checks have the order of D-09; a refusal is an outcome like
+// any other (D-10). It may block while an escrow is verified.
+func (p *Provider) launch(t *Task, a admitted) {
 	if a.cancel != nil {
 		t.refuse(cancelledError(t.id, a.cancel.reason))
-		return t, nil
+		return
 	}
 	if bad := p.check(t); bad != nil {
 		t.refuse(&outcome{err: bad})
-		return t, nil
+		return
 	}
 	for _, chunk := range a.chunks {
 		p.takeChunk(t, chunk)
 	}
 	t.start(p.log)
-	return t, nil
 }
 
 // seen answers an invoke whose id is known already: it is never run again.
@@ -105,10 +79,11 @@ func sameWork(a, b acmp.InvokeParams) bool {
 
 func (p *Provider) newTask(ip acmp.InvokeParams, principal string) *Task {
 	timeout := time.Duration(ip.TimeoutMS) * time.Millisecond
+	now := p.live.Load()
 	t := &Task{
 		id: ip.TaskID, principal: principal, params: ip, limits: &p.opts.Limits,
 		deadline: time.Now().Add(timeout),
-		interval: p.opts.HeartbeatInterval, grace: p.opts.Grace,
+		interval: now.interval, grace: now.grace,
 		input: newInput(), returned: make(chan struct{}), onDone: p.table.ended,
 		waiters: map[*waiter]struct{}{}, room: make(chan struct{}),
 	}
@@ -128,10 +103,13 @@ func (t *Task) refuse(o *outcome) {
 // check decides whether a task may run at all (D-09, behind idempotency).
 func (p *Provider) check(t *Task) *acmp.Error {
 	ip := &t.params
-	t.cap = p.caps[ip.Capability]
+	t.cap = p.live.Load().caps[ip.Capability]
 	if t.cap == nil {
 		return newError(acmp.CodeCapabilityNotFound, "Capability not found", t.id,
 			map[string]any{"capability": ip.Capability})
+	}
+	if bad := p.settleTerms(t); bad != nil {
+		return bad
 	}
 	if ip.Stream && p.opts.NoStreaming && !p.opts.IgnoreStream {
 		return featureUnsupported(t.id, "output_streaming")
@@ -143,12 +121,10 @@ func (p *Provider) check(t *Task) *acmp.Error {
 		return newError(acmp.CodeProofUnsupported, "Proof method unsupported", t.id,
 			map[string]any{"proof_method": ip.ProofMethod})
 	}
-	price := priceOf(t.cap)
+	price := t.price
 	if ip.MaxPriceCU != nil {
 		if cmp, err := acmp.CompareCU(price, *ip.MaxPriceCU); err != nil || cmp > 0 {
-			return newError(acmp.CodeBudgetExceeded, "Budget exceeded", t.id, map[string]any{
-				"min_price_cu": price,
-				"detail":       "Minimum price for " + ip.Capability + " is " + price.String() + " CU."})
+			return budgetExceeded(t.id, ip.Capability, price)
 		}
 	}
 	return p.checkEscrow(t)
@@ -199,13 +175,13 @@ func (p *Provider) takeChunk(t *Task, c acmp.InputChunk) {
 }
 
 // answer makes the response of one request from the outcome of its task.
-func (p *Provider) answer(t *Task, o *outcome, stream bool) (*invokeResult, *acmp.Error) {
+func (p *Provider) answer(t *Task, o *outcome, stream bool) (*acmp.Result, *acmp.Error) {
 	if o.err != nil {
 		return nil, o.err
 	}
 	res := acmp.Result{
 		TaskID: t.id, Output: o.output, TokensUsed: o.tokens,
-		CostCU: priceOf(t.cap), ProviderID: p.opts.ProviderID, ResultType: "complete",
+		CostCU: t.price, ProviderID: p.opts.ProviderID, ResultType: "complete",
 	}
 	whole := o.output
 	if o.chunked && (!stream || t.params.ProofMethod != "") {
@@ -228,7 +204,7 @@ func (p *Provider) answer(t *Task, o *outcome, stream bool) (*invokeResult, *acm
 		}
 		res.Proof = &acmp.Proof{Method: t.params.ProofMethod, Hash: hash}
 	}
-	return &invokeResult{Result: res}, nil
+	return &res, nil
 }
 
 // priceOf is what a capability costs, in CU; one that names no price is free.

@@ -12,6 +12,11 @@ import (
 // start lets the task run: its deadline, its handler.
 func (t *Task) start(log *slog.Logger) {
 	t.mu.Lock()
+	if t.outcome != nil { // cancelled while it was checked
+		t.mu.Unlock()
+		close(t.returned)
+		return
+	}
 	t.timer = time.AfterFunc(time.Until(t.deadline), func() {
 		t.finish(timeoutError(t.id, t.params.TimeoutMS), errDeadline)
 	})

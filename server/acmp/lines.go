@@ -38,11 +38,3 @@ func normalID(raw json.RawMessage) string {
 	}
 	return "n" + string(bytes.TrimSpace(raw))
 }
-
-func taskIDOf(params json.RawMessage) string {
-	var p struct {
-		TaskID string `json:"task_id"`
-	}
-	_ = json.Unmarshal(orEmpty(params), &p) // what is no string is no id
-	return p.TaskID
-}

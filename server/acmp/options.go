@@ -43,6 +43,8 @@ type Capability struct {
 	MaxParallel int
 	// NoInputStream refuses input_stream for this capability with -33007.
 	NoInputStream bool
+
+	slots chan struct{} // of MaxParallel
 }
 
 // EscrowVerifier judges an escrow_id (A-073, D-18). A nil error accepts it.
@@ -61,6 +63,7 @@ type Limits struct {
 	EarlyBytes      int           // the same in bytes; 1 MiB
 	EarlyAge        time.Duration // how long early chunks and cancels are held; 10 s
 	EarlyCancels    int           // early cancels held, per principal; 1024
+	AcceptedOffers  int           // accepted offers held; 65536
 	InputBytes      int           // input chunks not yet read by the handler, per task; 4 MiB
 	HandlerStopTime time.Duration // how long Close waits for handlers; 5 s
 }
@@ -97,6 +100,9 @@ type Options struct {
 	// Lenient also serves requests without MCP's _meta and mirrored headers, as
 	// peers built from ACMP's samples send them (D-06).
 	Lenient bool
+	// OfferValid is how long a quote of layer 6 holds at most; 0 serves no quotes, so
+	// that acmp/offerRequest and acmp/accept are unknown methods.
+	OfferValid time.Duration
 	// Escrow judges escrow ids; nil accepts them as unverified, and says so in
 	// the log (D-18).
 	Escrow EscrowVerifier
@@ -188,6 +194,7 @@ func (l *Limits) setDefaults() {
 	def(&l.EarlyBytes, 1<<20)
 	defTime(&l.EarlyAge, 10*time.Second)
 	def(&l.EarlyCancels, 1024)
+	def(&l.AcceptedOffers, 65536)
 	def(&l.InputBytes, 4<<20)
 	defTime(&l.HandlerStopTime, 5*time.Second)
 }

@@ -5,29 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"signalbox/model/acmp"
 )
-
-// invokeParams keeps the params of acmp/invoke as they came, so that a malformed
-// one gets our answer (D-08) and not a decoder's.
-type invokeParams struct {
-	mcp.ParamsBase
-	raw json.RawMessage
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *invokeParams) UnmarshalJSON(b []byte) error {
-	p.raw = append([]byte(nil), b...)
-	return nil
-}
-
-// invokeResult is the result of acmp/invoke as the SDK sends it.
-type invokeResult struct {
-	mcp.ResultBase
-	acmp.Result
-}
 
 // maxTimeoutMS keeps a deadline within what the clock can add, in ms.
 const maxTimeoutMS = int64(365 * 24 * time.Hour / time.Millisecond)

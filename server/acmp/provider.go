@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,14 +23,14 @@ const defaultGrace = 30 * time.Second
 
 // Provider serves capabilities. Make one with [New].
 type Provider struct {
-	opts     Options
-	log      *slog.Logger
-	settings acmp.Settings
-	caps     map[string]*Capability
-	table    *table
-	server   *mcp.Server // answers on HTTP
-	handler  http.Handler
-	runner   *runner
+	opts    Options
+	log     *slog.Logger
+	live    atomic.Pointer[live] // replaced by Reload, never changed
+	offers  *offers              // nil: layer 6 is not served
+	table   *table
+	server  *mcp.Server // answers on HTTP
+	handler http.Handler
+	runner  *runner
 
 	life      context.Context // parent of the tasks'
 	end       context.CancelFunc
@@ -49,86 +50,34 @@ func New(opts Options) (*Provider, error) {
 		opts.HeartbeatInterval = 0
 	}
 	opts.Limits.setDefaults()
-	p := &Provider{opts: opts, log: opts.Log, caps: map[string]*Capability{}, table: newTable(opts.Limits)}
+	p := &Provider{opts: opts, log: opts.Log, table: newTable(opts.Limits)}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.life, p.end = context.WithCancel(context.Background()) // ends with Close
 	p.runner = newRunner(opts.Watchdog, p.log)
-	for _, c := range opts.Capabilities {
-		p.caps[c.Info.Name] = p.prepare(c)
+	if opts.OfferValid > 0 {
+		p.offers = newOffers(opts.OfferValid, opts.Limits)
 	}
-	p.settings = p.declare()
-	p.server = p.newServer(invokeOverHTTP(p))
+	p.live.Store(p.prepareAll(&opts, nil))
+	p.server = p.newServer()
 	p.handler = p.newFront()
 	return p, nil
 }
 
-// prepare makes a capability ready to run: a command becomes a handler, the bound
-// on parallel tasks goes around it.
-func (p *Provider) prepare(c Capability) *Capability {
-	if c.Command != nil {
-		c.Handler = c.Command.handler(p.runner)
-		c.NoInputStream = c.NoInputStream || c.Command.Input == InputNone
-		c.Info.Input, c.Info.Output = string(c.Command.Input), string(c.Command.Output)
-		c.Info.TimeoutMS = c.Command.Timeout.Milliseconds()
-	}
-	if c.MaxParallel > 0 {
-		c.Handler = queued(c.Handler, c.MaxParallel)
-	}
-	return &c
-}
-
-// queued runs at most n tasks of h at once; the others wait within their deadline.
-func queued(h Handler, n int) Handler {
-	slots := make(chan struct{}, n)
-	return func(ctx context.Context, t *Task) (Output, error) {
-		select {
-		case slots <- struct{}{}:
-		default:
-			t.Progress(-1, fmt.Sprintf("waiting: %d of %d already run", n, n))
-			select {
-			case slots <- struct{}{}:
-				t.Progress(-1, "")
-			case <-ctx.Done():
-				return Output{}, context.Cause(ctx)
-			}
-		}
-		defer func() { <-slots }()
-		return h(ctx, t)
-	}
-}
-
-// declare makes the capability declaration (section 1, A-007 to A-014).
-func (p *Provider) declare() acmp.Settings {
-	s := acmp.NewSettings(acmp.Features{
-		OutputStreaming:     !p.opts.NoStreaming,
-		InputStreaming:      !p.opts.NoInputStreaming,
-		HeartbeatIntervalMS: p.opts.HeartbeatInterval.Milliseconds(),
-	})
-	for _, c := range p.opts.Capabilities {
-		s.Features.Capabilities = append(s.Features.Capabilities, p.caps[c.Info.Name].Info)
-	}
-	return s
-}
-
-// newServer makes an MCP server whose acmp/invoke is served by invoke.
-func (p *Provider) newServer(invoke invokeFunc) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "signalbox", Version: acmp.Version}, &mcp.ServerOptions{
+// newServer makes the MCP server that answers all that is not ACMP's.
+func (p *Provider) newServer() *mcp.Server {
+	return mcp.NewServer(&mcp.Implementation{Name: "signalbox", Version: acmp.Version}, &mcp.ServerOptions{
 		Logger: slog.New(slog.DiscardHandler), // the SDK logs whole messages
 		Capabilities: &mcp.ServerCapabilities{
-			Extensions: map[string]any{acmp.ExtensionID: p.settings},
+			Extensions: map[string]any{acmp.ExtensionID: liveSettings{p}},
 		},
 		SupportedProtocolVersions: []string{protocolVersion},
 	})
-	if err := mcp.AddReceivingCustomMethod(s, acmp.MethodInvoke, invoke); err != nil {
-		panic(err) // the name is a constant
-	}
-	return s
 }
 
 // Settings is the capability declaration as server/discover shows it.
-func (p *Provider) Settings() acmp.Settings { return p.settings }
+func (p *Provider) Settings() acmp.Settings { return p.live.Load().settings }
 
 // Handler serves MCP over Streamable HTTP at whatever path it is mounted on. Its
 // http.Server must not have a WriteTimeout.
@@ -176,5 +125,5 @@ type Descriptor struct {
 
 // Describe gives the descriptor for endpoint, a URL or "stdio".
 func (p *Provider) Describe(endpoint string) Descriptor {
-	return Descriptor{Endpoint: strings.TrimSpace(endpoint), ProviderID: p.opts.ProviderID, ACMP: p.settings}
+	return Descriptor{Endpoint: strings.TrimSpace(endpoint), ProviderID: p.opts.ProviderID, ACMP: p.Settings()}
 }

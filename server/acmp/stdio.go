@@ -28,7 +28,7 @@ const stdioPrincipal = "stdio"
 func (p *Provider) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := &stdio{p: p, out: bufio.NewWriterSize(out, 64<<10), calls: map[int64]*stdioCall{}, broken: make(chan struct{})}
 	toSDK, fromFilter := io.Pipe()
-	session, err := p.newServer(s.invoke).Connect(ctx, &mcp.IOTransport{
+	session, err := p.newServer().Connect(ctx, &mcp.IOTransport{
 		Reader: toSDK, Writer: sdkOut{s}, MaxLineLength: -1, // the filter bounds lines
 	}, nil)
 	if err != nil {
@@ -49,6 +49,7 @@ func (p *Provider) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) 
 	}
 	s.stop() // every call ends now
 	fromFilter.Close()
+	s.serving.Wait()
 	session.Close() // waits for the calls; its error would repeat ours
 	return err
 }
@@ -86,6 +87,8 @@ type stdio struct {
 	p    *Provider
 	ctx  context.Context
 	stop context.CancelFunc
+	// serving are the calls of ours that are not answered.
+	serving sync.WaitGroup
 
 	mu     sync.Mutex // guards all below, and the order of what is written
 	out    *bufio.Writer
@@ -100,18 +103,9 @@ type stdio struct {
 type stdioCall struct {
 	s         *stdio
 	id        json.RawMessage // as the caller gave it; the SDK gets our number (B40)
-	taskID    string          // of an invoke
 	cancelled bool            // by notifications/cancelled: nothing more may be written (A-049)
 	gone      chan struct{}
-	admitted  chan struct{} // the task of the invoke stands in the table
-	once      sync.Once
 }
-
-func (c *stdioCall) admit() { c.once.Do(func() { close(c.admitted) }) }
-
-// callMember is put into the params of an invoke so that the method handler finds
-// its call; the SDK does not tell it the request's id.
-const callMember = "signalbox.call"
 
 // filter reads lines, keeps what the SDK must not see and hands on the rest.
 func (s *stdio) filter(in io.Reader, sdk io.Writer) error {
@@ -154,24 +148,52 @@ func (s *stdio) take(line []byte, sdk io.Writer) error {
 	if s.p.opts.Lenient {
 		env.complete()
 	}
-	_, err := sdk.Write(s.begin(env))
+	n, c := s.begin(env.ID)
+	if s.p.ours(env.Method) {
+		s.request(env, n, c)
+		return nil
+	}
+	_, err := sdk.Write(append(env.withID(strconv.FormatInt(n, 10), env.Params), '\n'))
 	return err
 }
 
-// begin enters a request and gives the line for the SDK.
-func (s *stdio) begin(env *envelope) []byte {
-	c := &stdioCall{s: s, id: env.ID, gone: make(chan struct{}), admitted: make(chan struct{})}
-	params := env.Params
-	s.mu.Lock()
-	s.last++
-	n := s.last
-	s.calls[n] = c
-	if env.Method == acmp.MethodInvoke {
-		c.taskID = taskIDOf(params)
-		params = withMember(params, callMember, strconv.FormatInt(n, 10))
+// request serves one of our requests. An invoke stands in the table when it returns,
+// so that a cancel or a chunk behind it finds its task.
+func (s *stdio) request(env *envelope, n int64, c *stdioCall) {
+	if bad := env.checkMeta(); bad != nil {
+		s.respond(n, errorMessage(env.ID, bad))
+		return
 	}
-	s.mu.Unlock()
-	return append(env.withID(strconv.FormatInt(n, 10), params), '\n')
+	if env.Method != acmp.MethodInvoke {
+		s.respond(n, s.p.negotiation(env, stdioPrincipal))
+		return
+	}
+	e := s.p.enter(env.Params, stdioPrincipal)
+	s.serving.Go(func() {
+		s.respond(n, s.p.serve(s.ctx, e, env.ID, call{sink: c, gone: c.gone}))
+	})
+}
+
+// respond writes the response of a call of ours, nil where the caller has gone.
+func (s *stdio) respond(n int64, answer []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.endLocked(n); c == nil || c.cancelled || answer == nil {
+		return
+	}
+	if s.writeLocked(append(answer, '\n')) == nil {
+		s.failLocked(s.out.Flush())
+	}
+}
+
+// begin enters a request under a number of ours.
+func (s *stdio) begin(id json.RawMessage) (int64, *stdioCall) {
+	c := &stdioCall{s: s, id: id, gone: make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	s.calls[s.last] = c
+	return s.last, c
 }
 
 func (s *stdio) notification(env *envelope) {
@@ -180,12 +202,10 @@ func (s *stdio) notification(env *envelope) {
 		s.cancelled(env.Params)
 	case acmp.MethodCancel:
 		if c, problem := parseCancel(env.Params); problem == "" {
-			s.awaitAdmission(c.TaskID)
 			s.p.cancelTask(stdioPrincipal, c)
 		}
 	case acmp.MethodInputChunk:
 		if c, problem := parseInputChunk(env.Params); problem == "" {
-			s.awaitAdmission(c.TaskID)
 			s.p.inputChunk(stdioPrincipal, c)
 		}
 	}
@@ -209,52 +229,6 @@ func (s *stdio) cancelled(params json.RawMessage) {
 			close(call.gone)
 		}
 	}
-}
-
-// admissionTime bounds the wait for an invoke that the SDK may yet refuse.
-const admissionTime = time.Second
-
-// awaitAdmission keeps the order of the pipe: an invoke of taskID that was handed
-// to the SDK must stand in the table before what follows it.
-func (s *stdio) awaitAdmission(taskID string) {
-	s.mu.Lock()
-	var waits []<-chan struct{}
-	for _, c := range s.calls {
-		if c.taskID == taskID {
-			waits = append(waits, c.admitted)
-		}
-	}
-	s.mu.Unlock()
-	if len(waits) > 0 {
-		within(admissionTime, waits...)
-	}
-}
-
-// invoke is the method handler of acmp/invoke on this connection.
-func (s *stdio) invoke(ctx context.Context, _ *mcp.ServerSession, params *invokeParams) (*invokeResult, error) {
-	if params == nil {
-		params = &invokeParams{}
-	}
-	var member struct {
-		Call int64 `json:"signalbox.call"`
-	}
-	_ = json.Unmarshal(orEmpty(params.raw), &member) // absent in params that are no object
-	s.mu.Lock()
-	c := s.calls[member.Call]
-	s.mu.Unlock()
-	if c == nil {
-		_, bad := parseInvoke(params.raw)
-		if bad == nil {
-			bad = internalErrorValue("", "")
-		}
-		return nil, toWire(bad)
-	}
-	defer c.admit()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	return s.p.invoke(ctx, params, call{principal: stdioPrincipal, sink: c, gone: c.gone,
-		onAdmit: func(string) { c.admit() }})
 }
 
 // write implements sink.
@@ -317,11 +291,17 @@ type sdkOut struct{ s *stdio }
 func (w sdkOut) Write(b []byte) (int, error) {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
-	n, id, drop := w.s.endLocked(b)
-	if drop {
-		return len(b), nil
+	out := b
+	if m := responseHead.FindSubmatch(b[:min(len(b), 64)]); m != nil {
+		n, _ := strconv.ParseInt(string(m[1]), 10, 64) // digits
+		if c := w.s.endLocked(n); c != nil {
+			if c.cancelled {
+				return len(b), nil
+			}
+			out = spliceID(b, string(m[1]), c.id)
+		}
 	}
-	if err := w.s.writeLocked(spliceID(b, n, id)); err != nil {
+	if err := w.s.writeLocked(out); err != nil {
 		return 0, err
 	}
 	err := w.s.out.Flush()
@@ -335,23 +315,16 @@ func (w sdkOut) Close() error { return nil }
 // responseHead finds our number in a response of the SDK.
 var responseHead = regexp.MustCompile(`^\{"jsonrpc":"2\.0","id":(\d+),`)
 
-// endLocked takes the call that a response belongs to off the list. It gives the id
-// the SDK knows and the caller's, and whether the response must not be written.
-func (s *stdio) endLocked(response []byte) (ours string, theirs json.RawMessage, drop bool) {
-	m := responseHead.FindSubmatch(response[:min(len(response), 64)])
-	if m == nil {
-		return "", nil, false
-	}
-	n, _ := strconv.ParseInt(string(m[1]), 10, 64) // digits
+// endLocked takes a call off the list; nil where it is not on it.
+func (s *stdio) endLocked(n int64) *stdioCall {
 	c := s.calls[n]
 	if c == nil {
-		return "", nil, false
+		return nil
 	}
 	delete(s.calls, n)
-	c.admit()
 	if len(s.calls) == 0 && s.idle != nil {
 		close(s.idle)
 		s.idle = nil
 	}
-	return string(m[1]), c.id, c.cancelled
+	return c
 }

@@ -99,11 +99,12 @@ func TestSlowReaderStallsTheHandler(t *testing.T) {
 	p := newProvider(t, o)
 	pause := make(chan struct{})
 	s := &pausedSink{pause: pause}
-	task, bad := p.admit(acmp.InvokeParams{TaskID: taskID(), Capability: "work", Stream: true, TimeoutMS: 60000,
+	task, place, bad := p.find(acmp.InvokeParams{TaskID: taskID(), Capability: "work", Stream: true, TimeoutMS: 60000,
 		Input: &acmp.Payload{Type: "text", Data: []byte(`""`)}}, "me")
 	if bad != nil {
 		t.Fatal(bad)
 	}
+	p.launch(task, place)
 	end := make(chan *outcome, 1)
 	go func() {
 		o, err := p.follow(t.Context(), task, true, call{sink: s})

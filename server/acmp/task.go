@@ -19,6 +19,7 @@ type Task struct {
 	principal string
 	params    acmp.InvokeParams
 	cap       *Capability
+	price     json.Number // what it costs, in CU: the list price, or what was agreed
 	limits    *Limits
 	ctx       context.Context // ends with the outcome; its cause is the reason
 	stop      context.CancelCauseFunc
