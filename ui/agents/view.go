@@ -159,7 +159,7 @@ func claimCells(c *screen.Ctx, tb pane.Table, r *row) []pane.Cell {
 		cState:    {Text: glyph + " " + word, Style: style},
 		cName:     {Text: pane.CleanName(st.G, r.agent.UID, tb.W(cName)), Style: st.Text},
 		cItem:     {Text: pane.CleanName(st.G, r.item.ID(), tb.W(cItem)), Style: st.Text},
-		cLease:    {Text: lease.Bar(st, tb.W(cLease)), Style: lease.Style},
+		cLease:    {Text: lease.Bar(st, tb.W(cLease)), Style: lease.Style, Bar: true},
 		cLeft:     {Text: kit.Span(lease.Left), Style: lease.Style},
 		cRenewed:  {Text: since(c, l.RenewedAtUTC), Style: st.Muted},
 		cBeat:     {Text: since(c, l.HeartbeatAtUTC), Style: st.Muted},

@@ -109,7 +109,7 @@ func leaseCells(c *screen.Ctx, it *acop.Item, w int) []kit.Cell {
 	st := c.Styles
 	l := pane.LeaseOf(st, it.Lease, c.OwnerNow())
 	cells := []kit.Cell{
-		{Text: l.Bar(st, kit.BarCells), Style: l.Style, W: kit.BarCells},
+		{Text: l.Bar(st, kit.BarCells), Style: l.Style, W: kit.BarCells, Bar: true},
 		{Text: kit.Span(l.Left), Style: l.Style, W: 5, Right: true},
 	}
 	rest := w - kit.BarCells - 5 - 2

@@ -20,6 +20,7 @@ const (
 	lMark = iota
 	lStatus
 	lTitle
+	lID
 	lKind
 	lPrio
 	lScore
@@ -34,8 +35,10 @@ var listCols = []kit.Col{
 	lMark:   {W: 1},
 	lStatus: {W: 13, Min: 11},
 	lTitle:  {W: 32, Min: 22, Grow: 4},
+	// Titles repeat; the end of the id tells such items apart.
+	lID:     {W: 20, Min: 10, Rank: 1},
 	lKind:   {W: 11, Rank: 7},
-	lPrio:   {W: 6, Rank: 1},
+	lPrio:   {W: 6, Rank: 2},
 	lScore:  {W: 4, Rank: 6, Right: true},
 	lHolder: {W: 12, Min: 8, Grow: 1},
 	lBar:    {W: kit.BarCells},
@@ -89,12 +92,13 @@ func (s *Screen) row(c *screen.Ctx, ws []int, it *acop.Item, selected bool) stri
 	cells := make([]kit.Cell, 0, len(ws))
 	add := func(col int, t string, sty theme.Style) {
 		if ws[col] > 0 {
-			cells = append(cells, kit.Cell{Text: t, Style: sty, W: ws[col], Right: listCols[col].Right})
+			cells = append(cells, kit.Cell{Text: t, Style: sty, W: ws[col], Right: listCols[col].Right, Bar: col == lBar})
 		}
 	}
 	add(lMark, mark.Text, mark.Style)
 	add(lStatus, glyph+" "+text.Line(word), style)
 	add(lTitle, titleOf(it, ws[lTitle]), titleStyle(c, it))
+	add(lID, pane.CleanName(st.G, it.ID(), ws[lID]), st.Muted)
 	add(lKind, kindGlyph+" "+text.Line(kind), st.Muted)
 	add(lPrio, priorityWord(it.WorkItem.Priority), priorityStyle(st, it.WorkItem.Priority))
 	add(lScore, score(it), st.Muted)

@@ -10,9 +10,11 @@ import (
 // BarCells is the width of every bar.
 const BarCells = 8
 
-// Bar draws ratio (0..1, clamped) in n cells: eighths of a block, or [####--]
-// with the ASCII set. A ratio that is not a number draws as unknown. What the
-// bar measures must stand beside it.
+// Bar draws ratio (0..1, clamped) in n cells: a heavy line on a thin track in
+// steps of half a cell, or [####--] with the ASCII set. Lines keep bars of
+// adjacent rows apart, where full blocks would run together into one patch. A
+// ratio that is not a number draws as unknown. What the bar measures must stand
+// beside it.
 func Bar(g *theme.Glyphs, ratio float64, n int) string {
 	if n <= 0 {
 		return ""
@@ -52,4 +54,13 @@ func asciiBar(g *theme.Glyphs, ratio float64, n int) string {
 // look absent, not empty.
 func NoBar(g *theme.Glyphs, n int) string {
 	return strings.Repeat(g.Dot, max(0, n))
+}
+
+// barSplit cuts a bar into what is filled and what is left of its track.
+func barSplit(g *theme.Glyphs, bar string) (fill, track string) {
+	i := strings.Index(bar, g.Bar[0])
+	if i < 0 {
+		return bar, ""
+	}
+	return bar[:i], bar[i:]
 }

@@ -84,8 +84,8 @@ func TestBar(t *testing.T) {
 		want  string
 		ascii string
 	}{
-		{0, "        ", "[------]"}, {1, "████████", "[######]"}, {2, "████████", "[######]"}, {-1, "        ", "[------]"},
-		{0.5, "████    ", "[###---]"}, {0.001, "▏       ", "[#-----]"}, {math.NaN(), "········", "--------"},
+		{0, "────────", "[------]"}, {1, "━━━━━━━━", "[######]"}, {2, "━━━━━━━━", "[######]"}, {-1, "────────", "[------]"},
+		{0.5, "━━━━────", "[###---]"}, {0.001, "╾───────", "[#-----]"}, {0.44, "━━━╾────", "[###---]"}, {math.NaN(), "········", "--------"},
 	} {
 		if got := Bar(&theme.Unicode, c.ratio, 8); got != c.want {
 			t.Errorf("%v draws %q, not %q", c.ratio, got, c.want)
@@ -101,7 +101,7 @@ func TestSpans(t *testing.T) {
 		d         time.Duration
 		age, span string
 	}{
-		{-time.Second, "now", "0s"}, {800 * time.Millisecond, "now", "0.8s"}, {18 * time.Second, "18s", "18s"},
+		{-time.Second, "now", "0.0s"}, {0, "now", "0.0s"}, {99 * time.Millisecond, "now", "0.0s"}, {100 * time.Millisecond, "now", "0.1s"}, {800 * time.Millisecond, "now", "0.8s"}, {18 * time.Second, "18s", "18s"},
 		{125 * time.Second, "2m", "2m05"}, {130 * time.Minute, "2h", "2h10"}, {96 * time.Hour, "4d", "4d"}, {9999 * time.Hour, "99d+", "416d"},
 	} {
 		if got := Age(c.d); got != c.age || len(got) > 4 {

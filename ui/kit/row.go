@@ -15,6 +15,8 @@ type Cell struct {
 	Style theme.Style
 	W     int  // cells
 	Right bool // align to the right: numbers
+	// Bar says that Text is a bar: its track is drawn faint.
+	Bar bool
 }
 
 // Row joins cells with one blank between them into exactly w cells. What does
@@ -32,7 +34,14 @@ func Row(st *theme.Styles, sel theme.Selection, w int, cells ...Cell) string {
 		if n <= 0 {
 			continue
 		}
-		b.WriteString(c.Style.Draw(Fit(st.G, c.Text, n, c.Right), sel))
+		s := Fit(st.G, c.Text, n, c.Right)
+		if c.Bar {
+			fill, track := barSplit(st.G, s)
+			b.WriteString(c.Style.Draw(fill, sel))
+			b.WriteString(st.Faint.Draw(track, sel))
+		} else {
+			b.WriteString(c.Style.Draw(s, sel))
+		}
 		left -= n
 	}
 	if left > 0 {

@@ -32,11 +32,12 @@ func Ago(t, now time.Time) string {
 }
 
 // Span is a length of time in at most five cells: 0.8s, 18s, 3m05, 2h10, 4d.
-// Negative spans show as 0.
+// Negative spans show as 0.0s: the zero has the width of its neighbours, so that
+// a clock near zero does not jitter.
 func Span(d time.Duration) string {
 	switch {
 	case d <= 0:
-		return "0s"
+		return "0.0s"
 	case d < 10*time.Second:
 		return strconv.FormatFloat(float64(d/(100*time.Millisecond))/10, 'f', 1, 64) + "s"
 	case d < time.Minute:

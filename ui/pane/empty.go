@@ -52,6 +52,26 @@ func OwnerLine(l fleet.Link, now time.Time) string {
 // of a huge text than could be shown.
 func Clean(s string, w int) string { return text.Line(text.Head(s, 16*max(0, w)+256)) }
 
+// Prose breaks prose of several lines into at most most rows of w cells; what
+// does not fit is marked at the end.
+func Prose(s string, w, most int, g *theme.Glyphs) []string {
+	if w <= 0 || most <= 0 {
+		return nil
+	}
+	var out []string
+	for _, line := range text.Block(text.Head(s, 16*w*most+256)) {
+		for _, row := range text.Wrap(line, w) {
+			if len(out) == most {
+				last := out[most-1]
+				out[most-1] = text.ClipMark(last, w-1, "") + g.Ellipsis
+				return out
+			}
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
 // CleanID is Clean for ids, shortened in the middle.
 func CleanID(g *theme.Glyphs, s string, w int) string {
 	return text.MiddleMark(text.ID(bounded(s)), w, g.Ellipsis)

@@ -145,10 +145,11 @@ func (t Table) Head(st *theme.Styles) string {
 	return kit.Row(st, theme.SelNone, t.w, cells...)
 }
 
-// Cell is the text of one column in its style.
+// Cell is the text of one column in its style; Bar says that it is a bar.
 type Cell struct {
 	Text  string
 	Style theme.Style
+	Bar   bool
 }
 
 // Row draws one row; cells stand in the order of the columns.
@@ -156,7 +157,7 @@ func (t Table) Row(st *theme.Styles, sel theme.Selection, row []Cell) string {
 	cells := make([]kit.Cell, 0, len(t.ws))
 	for i, c := range row {
 		if t.ws[i] > 0 {
-			cells = append(cells, kit.Cell{Text: c.Text, Style: c.Style, W: t.ws[i], Right: t.Cols[i].Right})
+			cells = append(cells, kit.Cell{Text: c.Text, Style: c.Style, W: t.ws[i], Right: t.Cols[i].Right, Bar: c.Bar})
 		}
 	}
 	return kit.Row(st, sel, t.w, cells...)

@@ -14,6 +14,9 @@ type plan struct {
 // wideFrom is the width from which the context stands beside the asks.
 const wideFrom = 100
 
+// The least and the most cells of a context beside the asks.
+const contextMin, contextMax = 44, 76
+
 // arrange divides w×h cells for asks and live tasks.
 func arrange(w, h, asks, tasks int) plan {
 	if w <= 0 || h <= 0 {
@@ -23,7 +26,8 @@ func arrange(w, h, asks, tasks int) plan {
 	left, lh := w, h
 	if w >= wideFrom {
 		p.wide = true
-		left = w * 11 / 20
+		// Prose reads badly in long lines; what it does not need goes to the rows.
+		left = w - 1 - min(max(w*2/5, contextMin), contextMax)
 		p.context = rect{left + 1, 0, w - left - 1, h}
 	}
 	if tasks > 0 {

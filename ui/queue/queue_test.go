@@ -106,7 +106,7 @@ func TestArrange(t *testing.T) {
 		w, h, asks, tasks int
 		want              plan
 	}{
-		{118, 36, 5, 2, plan{rect{0, 0, 64, 33}, rect{0, 33, 64, 3}, rect{65, 0, 53, 36}, true}},
+		{118, 36, 5, 2, plan{rect{0, 0, 70, 33}, rect{0, 33, 70, 3}, rect{71, 0, 47, 36}, true}},
 		{78, 20, 5, 2, plan{rect{0, 0, 78, 8}, rect{0, 17, 78, 3}, rect{0, 8, 78, 9}, false}},
 		{58, 10, 5, 0, plan{rect{0, 0, 58, 10}, rect{}, rect{}, false}},
 		{0, 0, 5, 5, plan{}},

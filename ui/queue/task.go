@@ -33,14 +33,14 @@ func (p *page) taskRest(t *fleet.Task) {
 		p.fact("progress", "not reported", st.Muted)
 	}
 	if t.Detail != "" {
-		p.fact("says", pane.Clean(t.Detail, p.w), st.Text)
+		p.factProse("says", "", t.Detail, st.Text, 2)
 	}
 	if !t.State.Final() {
 		p.fact("deadline", "in "+kit.Span(t.Deadline.Sub(now)), deadlineStyle(p.c, t))
 	}
 	p.cost(t)
 	if t.Err != nil {
-		p.fact("error", pane.Clean(t.Err.Error(), p.w), st.Bad)
+		p.factProse("error", "", t.Err.Error(), st.Bad, 4)
 	}
 	if !t.CancelRequestedAt.IsZero() {
 		p.fact("cancel", "requested "+kit.Ago(t.CancelRequestedAt, now)+" ago", st.Warn)

@@ -64,7 +64,7 @@ func (s *Screen) askLines(c *screen.Ctx, r rect, asks []fleet.Ask) []string {
 	if len(asks) == 0 {
 		return append(out, kit.SplitLines(s.empty(c, r.w, r.h-1))...)
 	}
-	cols := columns(r.w)
+	cols := columns(r.w, needOf(asks))
 	from, to := s.asks.Visible(len(asks))
 	for i := from; i < to; i++ {
 		out = append(out, s.askRow(c, &asks[i], i == s.asks.Pos(), cols, r.w))
@@ -73,14 +73,6 @@ func (s *Screen) askLines(c *screen.Ctx, r rect, asks []fleet.Ask) []string {
 		out = append(out, kit.Blank(r.w))
 	}
 	return out
-}
-
-// columns are the widths of an ask's row.
-func columns(w int) []int {
-	return kit.Widths([]kit.Col{
-		{W: 1}, {W: 1}, {W: 11}, {W: 22, Min: 14, Grow: 3}, {W: 26, Grow: 4, Rank: 4},
-		{W: 12, Min: 10, Grow: 1, Rank: 2}, {W: 9, Rank: 3}, {W: 4, Right: true},
-	}, w)
 }
 
 func (s *Screen) askRow(c *screen.Ctx, a *fleet.Ask, selected bool, ws []int, w int) string {
@@ -95,28 +87,26 @@ func (s *Screen) askRow(c *screen.Ctx, a *fleet.Ask, selected bool, ws []int, w 
 		lead = st.G.Mark
 	}
 	glyph, style := askMark(st, a)
-	detail, dstyle := pane.Clean(detailOf(a), ws[5]), st.Muted
-	title := ""
-	if it := itemOf(c, a); it != nil && ws[4] > 0 {
-		title = pane.Clean(it.WorkItem.Title, ws[4])
-	}
-	if p := c.PendingWord(t); p != "" {
-		detail, dstyle = p, st.Accent
-	}
+	title, detail, dstyle := words(c, a, t, ws)
 	blocks := ""
 	if a.Blocks > 0 {
-		blocks = "blocks " + strconv.Itoa(a.Blocks)
+		blocks = "blocks " + kit.Count(a.Blocks)
 	}
-	return kit.Row(st, sel, w,
-		kit.Cell{Text: lead, Style: st.Accent, W: ws[0]},
-		kit.Cell{Text: glyph, Style: style, W: ws[1]},
-		kit.Cell{Text: string(a.Kind), Style: style, W: ws[2]},
-		kit.Cell{Text: what(c, a, ws[3]), Style: freshness(c, a), W: ws[3]},
-		kit.Cell{Text: title, Style: st.Muted, W: ws[4]},
-		kit.Cell{Text: detail, Style: dstyle, W: ws[5]},
-		kit.Cell{Text: blocks, Style: st.Text, W: ws[6]},
-		kit.Cell{Text: kit.Ago(a.Since, c.Now), Style: st.Muted, W: ws[7], Right: true},
-	)
+	cells := make([]kit.Cell, 0, cAge+1)
+	add := func(col int, s string, style theme.Style) {
+		if ws[col] > 0 {
+			cells = append(cells, kit.Cell{Text: s, Style: style, W: ws[col], Right: col == cAge})
+		}
+	}
+	add(cLead, lead, st.Accent)
+	add(cGlyph, glyph, style)
+	add(cKind, string(a.Kind), style)
+	add(cWhat, what(c, a, ws[cWhat]), freshness(c, a))
+	add(cTitle, title, st.Muted)
+	add(cDetail, detail, dstyle)
+	add(cBlocks, blocks, st.Text)
+	add(cAge, kit.Ago(a.Since, c.Now), st.Muted)
+	return kit.Row(st, sel, w, cells...)
 }
 
 // freshFor is how long a row is brighter after its object changed.
@@ -264,7 +254,7 @@ func (s *Screen) taskRow(c *screen.Ctx, t *fleet.Task, selected bool, ws []int, 
 		kit.Cell{Text: pane.CleanID(st.G, t.ID, ws[1]), Style: st.Muted, W: ws[1]},
 		kit.Cell{Text: pane.Clean(t.Params.Capability, ws[2]), Style: st.Text, W: ws[2]},
 		kit.Cell{Text: "life", Style: st.Muted, W: ws[3]},
-		kit.Cell{Text: bar, Style: life, W: ws[4]},
+		kit.Cell{Text: bar, Style: life, W: ws[4], Bar: true},
 		kit.Cell{Text: lastSign(c, t), Style: life, W: ws[5], Right: true},
 		kit.Cell{Text: progress, Style: st.Text, W: ws[6], Right: true},
 		kit.Cell{Text: left, Style: deadlineStyle(c, t), W: ws[7], Right: true},

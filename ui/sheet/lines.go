@@ -56,6 +56,19 @@ func (p *page) fact(label, s string, style theme.Style) {
 	}
 }
 
+// proseBytes bounds how much of one text the sheet reads.
+const proseBytes = 8 << 10
+
+// prose is a fact whose text, behind a clean prefix, is prose of several lines.
+func (p *page) prose(label, prefix, raw string, style theme.Style) {
+	for i, line := range text.Block(text.Head(raw, proseBytes)) {
+		if i == 0 {
+			line = prefix + line
+		}
+		p.fact(first(i, label), line, style)
+	}
+}
+
 func (s *Sheet) lines(c *screen.Ctx) []string {
 	p := &page{c: c, w: c.W, want: strings.ToLower(s.filter)}
 	it := s.known(c)
@@ -80,7 +93,7 @@ func (p *page) head(it *acop.Item) {
 	st, w := p.c.Styles, it.WorkItem
 	p.fact("id", text.ID(w.WorkItemID), st.Strong)
 	if w.Title != "" {
-		p.fact("title", pane.Clean(w.Title, 4*p.w), st.Text)
+		p.prose("title", "", w.Title, st.Text)
 	}
 	for i, l := range text.Block(w.Summary) {
 		if w.Summary == "" || i == 12 {
@@ -108,7 +121,7 @@ func (p *page) head(it *acop.Item) {
 		p.fact("lapsed claims", fmt.Sprint(it.Attempts), st.Warn)
 	}
 	if a := it.Acceptance; a != nil {
-		p.fact("accepted", pane.Clean(a.AcceptedBy, 40)+" "+p.when(a.AcceptedAtUTC)+" "+pane.Clean(a.Notes, 2*p.w), st.OK)
+		p.prose("accepted", pane.Clean(a.AcceptedBy, 40)+" "+p.when(a.AcceptedAtUTC)+" ", a.Notes, st.OK)
 	}
 }
 
@@ -142,13 +155,12 @@ func (p *page) blockers(it *acop.Item) {
 	}
 	p.section("BLOCKERS, BOTH WAYS")
 	for _, b := range it.Blockers {
-		s := pane.Clean(b.BlockerCode, 60) + ", " + pane.Clean(string(b.Severity), 20) + ": " + pane.Clean(b.Summary, 4*p.w)
-		if b.DependsOnWorkItemID != "" {
-			s += " (waits for " + text.ID(b.DependsOnWorkItemID) + p.statusOf(b.DependsOnWorkItemID) + ")"
+		p.prose("blocked by", pane.Clean(b.BlockerCode, 60)+", "+pane.Clean(string(b.Severity), 20)+": ", b.Summary, st.Warn)
+		if id := b.DependsOnWorkItemID; id != "" {
+			p.fact("", "waits for "+text.ID(text.Head(id, 512))+p.statusOf(id), st.Text)
 		}
-		p.fact("blocked by", s, st.Warn)
 		if b.SuggestedResolution != "" {
-			p.fact("", "suggested: "+pane.Clean(b.SuggestedResolution, 3*p.w), st.Muted)
+			p.prose("", "suggested: ", b.SuggestedResolution, st.Muted)
 		}
 	}
 	for _, id := range deps {
@@ -169,11 +181,10 @@ func (p *page) plan(it *acop.Item) {
 	if len(it.Operations) > 0 {
 		p.section("OPERATIONS")
 		for i, o := range it.Operations {
-			s := pane.Clean(o.Kind, 30) + ": " + pane.Clean(o.Description, 4*p.w)
+			p.prose(fmt.Sprintf("%d", i+1), pane.Clean(o.Kind, 30)+": ", o.Description, st.Text)
 			if len(o.DependsOnOperationIDs) > 0 {
-				s += " (after " + text.ID(strings.Join(o.DependsOnOperationIDs, ", ")) + ")"
+				p.fact("", "after "+text.ID(text.Head(strings.Join(o.DependsOnOperationIDs, ", "), 1024)), st.Muted)
 			}
-			p.fact(fmt.Sprintf("%d", i+1), s, st.Text)
 		}
 	}
 	if len(it.Artifacts) > 0 {
@@ -213,7 +224,7 @@ func (p *page) evidence(it *acop.Item) {
 		case it.Completion != nil:
 			s, style = st.G.Cross2+" missing    ", st.Bad
 		}
-		p.fact("", s+text.ID(r.RequirementID)+"  "+pane.Clean(r.Summary, 3*p.w), style)
+		p.prose("", s+text.ID(text.Head(r.RequirementID, 512))+"  ", r.Summary, style)
 	}
 	for _, id := range ev.ArtifactIDs {
 		p.fact("artifact", text.ID(id), st.Text)
@@ -241,7 +252,7 @@ func (s *Sheet) claims(p *page, it *acop.Item) {
 		p.fact("", fmt.Sprintf("claim %s, granted %s, renewed %d times, last %s", text.ID(l.Claim.ClaimID), p.when(l.Claim.GrantedAtUTC),
 			l.Renewals, p.when(l.RenewedAtUTC)), st.Muted)
 		if l.Progress != "" {
-			p.fact("progress", p.when(l.ProgressAtUTC)+": "+pane.Clean(l.Progress, 3*p.w), st.Text)
+			p.prose("progress", p.when(l.ProgressAtUTC)+": ", l.Progress, st.Text)
 		}
 	}
 	for i := len(past) - 1; i >= 0; i-- {
@@ -275,7 +286,7 @@ func (s *Sheet) entries(p *page, it *acop.Item) {
 			style = st.Dimmed
 			head += " (superseded by " + text.ID(by) + ")"
 		}
-		p.fact(kit.Clock(p.c.State.FromOwner(n.CreatedAtUTC), true), pane.Clean(n.AuthorAgentUID, 30)+" "+head+": "+pane.Clean(n.Summary, 4*p.w), style)
+		p.prose(kit.Clock(p.c.State.FromOwner(n.CreatedAtUTC), true), pane.Clean(n.AuthorAgentUID, 30)+" "+head+": ", n.Summary, style)
 		for i, l := range text.Block(text.Head(n.Details, 4000)) {
 			if n.Details == "" || i == 8 {
 				break
@@ -311,9 +322,9 @@ func (s *Sheet) events(p *page) {
 			line += " refused: " + pane.Clean(e.Code, 40)
 		}
 		if e.Reason != "" {
-			line += ", “" + pane.Clean(e.Reason, 2*p.w) + "”"
+			line += ": "
 		}
-		p.fact(stampOf(p.c.State.FromOwner(e.AtUTC), p.c.Now), line, st.Text)
+		p.prose(stampOf(p.c.State.FromOwner(e.AtUTC), p.c.Now), line, e.Reason, st.Text)
 	}
 	p.fact("", fmt.Sprintf("as of rev %d", s.detail.Revision), st.Muted)
 }

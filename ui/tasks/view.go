@@ -149,9 +149,9 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, t *fleet.Task, selected bool)
 		cTask:       {Text: pane.CleanID(st.G, t.ID, tb.W(cTask)), Style: st.Text},
 		cCapability: {Text: pane.CleanID(st.G, t.Params.Capability, tb.W(cCapability)), Style: nameStyle(c, t)},
 		cProvider:   {Text: pane.CleanID(st.G, t.Provider, tb.W(cProvider)), Style: st.Muted},
-		cLife:       {Text: bar, Style: life},
+		cLife:       {Text: bar, Style: life, Bar: life != st.Bad},
 		cAge:        {Text: age, Style: life},
-		cProgress:   {Text: progress, Style: st.Accent},
+		cProgress:   {Text: progress, Style: progressStyle(st, t), Bar: t.Progress != nil},
 		cPercent:    {Text: percent, Style: st.Text},
 		cLeft:       {Text: left, Style: leftStyle},
 		cCost:       {Text: cost, Style: costStyle},
@@ -169,10 +169,21 @@ func nameStyle(c *screen.Ctx, t *fleet.Task) theme.Style {
 }
 
 func progressCells(st *theme.Styles, t *fleet.Task) (bar, percent string) {
-	if t.Progress == nil || t.State.Final() {
+	switch {
+	case t.State.Final():
 		return "", ""
+	case t.Progress == nil:
+		return kit.NoBar(st.G, kit.BarCells), "-"
 	}
 	return kit.Bar(st.G, *t.Progress, kit.BarCells), strconv.Itoa(int(*t.Progress*100)) + "%"
+}
+
+// progressStyle mutes what was never reported.
+func progressStyle(st *theme.Styles, t *fleet.Task) theme.Style {
+	if t.Progress == nil {
+		return st.Muted
+	}
+	return st.Accent
 }
 
 // try numbers the attempt; the first goes without saying.

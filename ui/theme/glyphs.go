@@ -45,7 +45,7 @@ var Unicode = Glyphs{
 	Folded: "▸", Open: "▾", On: "●", Off: "○", Running: "▶", Check: "✓", Cross2: "✗",
 	Bang: "!", Query: "?", Cycle: "↺", Block: "■", Pause: "=", Circle: "○", Half: "◐",
 	Flag: "▲", Link: "↳", Plus: "+",
-	Bar: []string{" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
+	Bar: []string{"─", "╾", "━"},
 }
 
 // ASCII is the set of --ascii.

@@ -1,0 +1,92 @@
+package queue
+
+import (
+	"signalbox/model/fleet"
+	"signalbox/ui/kit"
+	"signalbox/ui/pane"
+	"signalbox/ui/screen"
+	"signalbox/ui/theme"
+)
+
+// The columns of an ask's row.
+const (
+	cLead = iota
+	cGlyph
+	cKind
+	cWhat
+	cTitle
+	cDetail
+	cBlocks
+	cAge
+)
+
+// need is what the asks at hand want of the columns. It is taken over all asks,
+// not over the visible ones, so that scrolling moves no column.
+type need struct {
+	kind   int // cells of the longest kind
+	blocks int // cells of the longest "blocks N"; 0 when no ask blocks anything
+}
+
+func needOf(asks []fleet.Ask) need {
+	n := need{kind: len(fleet.AskDecide)}
+	most := 0
+	for i := range asks {
+		n.kind = max(n.kind, len(asks[i].Kind))
+		most = max(most, asks[i].Blocks)
+	}
+	if most > 0 {
+		n.blocks = len("blocks ") + len(kit.Count(most))
+	}
+	return n
+}
+
+// bothFrom is the width from which title and detail have a column each; below
+// it they share one, the more telling first.
+const bothFrom = 104
+
+// columns are the widths of an ask's row in w cells; 0 leaves a column out.
+func columns(w int, n need) []int {
+	cols := []kit.Col{
+		cLead: {W: 1}, cGlyph: {W: 1}, cKind: {W: n.kind},
+		cWhat:   {W: 26, Min: 16, Grow: 1},
+		cTitle:  {W: 0},
+		cDetail: {W: 24, Min: 12, Grow: 4, Rank: 2},
+		cBlocks: {W: n.blocks, Rank: 1},
+		cAge:    {W: 4, Right: true},
+	}
+	if w >= bothFrom {
+		cols[cTitle] = kit.Col{W: 26, Min: 20, Grow: 3}
+		cols[cDetail].Grow = 3
+	}
+	return kit.Widths(cols, w)
+}
+
+// words are the title and the detail of an ask. In one column a decision is
+// told by its title, whatever else by its detail, and the other follows.
+func words(c *screen.Ctx, a *fleet.Ask, t screen.Target, ws []int) (title, detail string, style theme.Style) {
+	st := c.Styles
+	room := ws[cTitle] + ws[cDetail]
+	title, detail = pane.Clean(a.Title, room), pane.Clean(detailOf(a), room)
+	if it := itemOf(c, a); it != nil && a.Kind != fleet.AskReview {
+		title = pane.Clean(it.WorkItem.Title, room)
+	}
+	if p := c.PendingWord(t); p != "" {
+		return title, p, st.Accent
+	}
+	if ws[cTitle] > 0 {
+		return title, detail, st.Muted
+	}
+	switch {
+	case detail == "" || detail == title:
+		return "", title, st.Muted
+	case title == "":
+		return "", detail, st.Muted
+	case a.Kind == fleet.AskDecide, a.Kind == fleet.AskBlocked, a.Kind == fleet.AskReview, plainWait(a):
+		title, detail = detail, title
+	}
+	return "", detail + " " + st.G.Dot + " " + title, st.Muted
+}
+
+// plainWait reports a request to claim that nothing speaks against: that it
+// waits goes without saying.
+func plainWait(a *fleet.Ask) bool { return a.Kind == fleet.AskGrant && a.Detail == "" }

@@ -1,0 +1,82 @@
+package queue
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
+	"signalbox/ui/screen"
+	"signalbox/ui/sheet"
+	"signalbox/ui/uitest"
+)
+
+// decision is a world of one item that requires attention, with prose of
+// several lines in every field that takes some.
+func decision(now time.Time) *fleet.State {
+	it := uitest.Item("work:ledger:currency", "Minor units or decimals?", acop.StatusRequiresAttention, 3, now)
+	it.WorkItem.Summary = "Minor units are exact.\n\nDecimals read better."
+	it.Blockers = []acop.Blocker{{BlockerCode: acop.BlockerExternalDecision, Severity: acop.SeverityHigh, Summary: "first\nsecond", SuggestedResolution: "ask\nagain"}}
+	it.Operations = []acop.Operation{{Kind: "edit", Description: "cut\npaste"}}
+	st := fleet.New()
+	st.Apply(uitest.Live(now))
+	st.Apply(fleet.SnapshotLoaded{At: now, Snapshot: &acop.Snapshot{Revision: 3, Role: acop.RoleLead, Items: []*acop.Item{it},
+		Entries: []acop.Posted{{Revision: 2, Entry: acop.BlackboardEntry{EntryID: "e", WorkItemID: it.ID(), EntryKind: acop.EntryFinding, Summary: "one\ntwo", Details: "three\nfour"}}}}})
+	return st
+}
+
+// Prose keeps its lines; a stand-in for a line end is for one-line cells alone.
+func TestProseKeepsItsLines(t *testing.T) {
+	now := time.Now()
+	c := ctx(decision(now), now, 160, 60)
+	sh := sheet.New(screen.Item("work:ledger:currency", 3))
+	for name, view := range map[string]string{"context": ansi.Strip(New().View(c)), "sheet": ansi.Strip(sh.View(c))} {
+		right := view
+		if name == "context" {
+			var b strings.Builder
+			for _, l := range strings.Split(view, "\n") {
+				_, r, _ := strings.Cut(l, "│")
+				b.WriteString(r + "\n")
+			}
+			right = b.String()
+		}
+		if strings.Contains(right, "␤") || strings.Contains(right, "␊") {
+			t.Errorf("%s: a line end is drawn:\n%s", name, right)
+		}
+		for _, want := range []string{"Minor units are exact.", "Decimals read better.", "first", "second", "one", "two"} {
+			if !strings.Contains(right, want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, right)
+			}
+		}
+	}
+}
+
+// The room goes to the words: no column is kept for what no ask has, and title
+// and detail are not cut while there is room.
+func TestRowsUseTheRoom(t *testing.T) {
+	now := time.Now()
+	for _, size := range []struct{ w, words int }{{76, 26}, {118, 20}, {158, 46}, {238, 106}} {
+		s := New()
+		asks := decision(now).Asks(now)
+		r := arrange(size.w, 36, len(asks), 0)
+		ws := columns(r.asks.w, needOf(asks))
+		if ws[cBlocks] != 0 {
+			t.Errorf("%d: %d cells are kept for blocks that are not", size.w, ws[cBlocks])
+		}
+		if got := ws[cTitle] + ws[cDetail]; got < size.words {
+			t.Errorf("%d: %d cells for the words, want %d", size.w, got, size.words)
+		}
+		view := ansi.Strip(s.View(ctx(decision(now), now, size.w, 36)))
+		if !strings.Contains(strings.Split(view, "\n")[1], "Minor units or decimals?") {
+			t.Errorf("%d: the row does not tell its title:\n%s", size.w, view)
+		}
+	}
+	blocking := []fleet.Ask{{Kind: fleet.AskUnreachable, Blocks: 12}, {Kind: fleet.AskTask}}
+	ws := columns(64, needOf(blocking))
+	if ws[cBlocks] != len("blocks 12") || ws[cKind] != len("unreachable") {
+		t.Errorf("%v", ws)
+	}
+}
