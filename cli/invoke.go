@@ -37,6 +37,7 @@ type invokeFlags struct {
 	proof        string
 	stream       bool
 	retry        bool
+	runTwice     bool // --retry was given, not only left on
 	on           string
 	insecureHTTP bool
 }
@@ -59,6 +60,7 @@ cancelled first; a second ctrl+c leaves at once).`,
 			if cmd.Flags().Changed("stream") {
 				stream = map[bool]streamWish{true: streamOn, false: streamOff}[f.stream]
 			}
+			f.runTwice = f.retry && cmd.Flags().Changed("retry")
 			return runInvoke(cmd.Context(), g, f, args[0], stream)
 		},
 	}
@@ -73,7 +75,7 @@ cancelled first; a second ctrl+c leaves at once).`,
 	fl.StringVar(&f.escrow, "escrow", "", "escrow_id of a negotiated price")
 	fl.StringVar(&f.proof, "proof", "", "ask for a proof of this method, such as result-hash, and check it")
 	fl.BoolVar(&f.stream, "stream", true, "have the output streamed (default: where the provider offers it)")
-	fl.BoolVar(&f.retry, "retry", true, "send again by itself when the stream breaks")
+	fl.BoolVar(&f.retry, "retry", true, "send again by itself when the stream breaks; given, also to a provider on stdio that ended, where the task may then run twice")
 	fl.StringVar(&f.on, "on", "", "name of the provider, where several are given")
 	fl.BoolVar(&f.insecureHTTP, "insecure-http", false, "allow http:// to providers on other machines")
 	return cmd
@@ -119,7 +121,7 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 	}
 	var id string
 	if err == nil {
-		id, err = b.Invoke(brk.ctx, acmp.Invocation{Provider: name, Params: *params, NoRetry: !f.retry})
+		id, err = b.Invoke(brk.ctx, acmp.Invocation{Provider: name, Params: *params, NoRetry: !f.retry, RunTwice: f.runTwice})
 	}
 	if err != nil {
 		return out.refused(err)

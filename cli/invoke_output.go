@@ -297,6 +297,7 @@ type plainOutput struct {
 	replayed int64
 	replay   hash.Hash // nil unless a replay is being compared
 	lastByte byte
+	join     acmp.Joiner
 }
 
 func newPlainOutput(w io.Writer) *plainOutput {
@@ -323,6 +324,9 @@ func (o *plainOutput) event(ev *acmp.TaskEvent) error {
 				return err
 			}
 		}
+		if err := o.bytes(o.join.Flush(nil)); err != nil {
+			return err
+		}
 		if o.replay != nil {
 			return errReplay
 		}
@@ -335,18 +339,20 @@ func (o *plainOutput) event(ev *acmp.TaskEvent) error {
 
 // again makes what follows be compared with what was printed.
 func (o *plainOutput) again() {
+	o.join = acmp.Joiner{}
 	if o.printed > 0 {
 		o.replay, o.replayed = sha256.New(), 0
 	}
 }
 
 func (o *plainOutput) put(p acmp.Payload) error {
-	b := p.Data
 	if acmp.IsText(p.Type) {
-		b = p.Raw()
-	} else {
-		b = append(plainASCII(b), '\n')
+		return o.bytes(o.join.Append(nil, p))
 	}
+	return o.bytes(append(o.join.Flush(nil), append(plainASCII(p.Data), '\n')...))
+}
+
+func (o *plainOutput) bytes(b []byte) error {
 	if o.replay != nil {
 		k := min(int64(len(b)), o.printed-o.replayed)
 		o.replay.Write(b[:k])

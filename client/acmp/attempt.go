@@ -74,11 +74,18 @@ func (a *attempt) end() {
 	close(a.stop)
 }
 
-// wrote starts the liveness window.
+// wrote implements sink: it starts the liveness window.
 func (a *attempt) wrote() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.written, a.lastSign = true, time.Now()
+}
+
+// wasWritten reports whether the provider may have got the invoke.
+func (a *attempt) wasWritten() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.written
 }
 
 func (a *attempt) sign() bool {

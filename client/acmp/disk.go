@@ -39,6 +39,7 @@ type record struct {
 	Provider  string            `json:"provider"`
 	Params    acmp.InvokeParams `json:"params"`
 	NoRetry   bool              `json:"no_retry,omitempty"`
+	RunTwice  bool              `json:"run_twice,omitempty"`
 	FirstSend time.Time         `json:"first_send"`
 	Cancelled string            `json:"cancelled,omitempty"` // reason
 	IsCancel  bool              `json:"is_cancelled,omitempty"`
@@ -216,6 +217,8 @@ type taskFile struct {
 
 	out     *os.File
 	w       *bufio.Writer
+	join    acmp.Joiner
+	buf     []byte // of one chunk
 	failed  bool
 	restart bool // the next chunk starts the output anew
 }
@@ -267,6 +270,10 @@ func (t *taskFile) event(ev acmp.TaskEvent) {
 			t.append(*ev.Result.Output)
 		}
 	}
+	if ev.Kind.Final() && t.w != nil && !t.failed {
+		_, err := t.w.Write(t.join.Flush(nil))
+		t.note(err)
+	}
 }
 
 func (t *taskFile) append(p acmp.Payload) {
@@ -280,9 +287,11 @@ func (t *taskFile) append(p acmp.Payload) {
 		if err = t.out.Truncate(0); err == nil {
 			_, err = t.out.Seek(0, io.SeekStart)
 		}
+		t.join = acmp.Joiner{}
 	}
 	if err == nil {
-		_, err = t.w.Write(p.Raw())
+		t.buf = t.join.Append(t.buf[:0], p)
+		_, err = t.w.Write(t.buf)
 	}
 	if err == nil && acmp.IsJSON(p.Type) {
 		err = t.w.WriteByte('\n')
@@ -351,7 +360,7 @@ func (t *taskFile) close() {
 
 // record is what the journal holds of t before the first send.
 func (t *task) record() record {
-	return record{Provider: t.inv.Provider, Params: t.inv.Params, NoRetry: t.inv.NoRetry, FirstSend: time.Now()}
+	return record{Provider: t.inv.Provider, Params: t.inv.Params, NoRetry: t.inv.NoRetry, RunTwice: t.inv.RunTwice, FirstSend: time.Now()}
 }
 
 // reattach takes up the tasks that an earlier run left unfinished, by sending
@@ -363,7 +372,7 @@ func (b *Buyer) reattach() {
 			f.close()
 			continue
 		}
-		t := newTask(b, l, acmp.Invocation{Provider: f.rec.Provider, Params: f.rec.Params, NoRetry: f.rec.NoRetry})
+		t := newTask(b, l, acmp.Invocation{Provider: f.rec.Provider, Params: f.rec.Params, NoRetry: f.rec.NoRetry, RunTwice: f.rec.RunTwice})
 		t.file, t.first, t.reattach = f, f.rec.FirstSend, true
 		t.inputDone = true // how far the input had come is not known
 		if f.rec.IsCancel {

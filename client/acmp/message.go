@@ -18,6 +18,8 @@ const DefaultMaxMessage = 16 << 20
 // sink takes what a provider says about one task. It is called by the goroutine
 // that reads the bytes; chunk may block, which stalls the reading.
 type sink interface {
+	// wrote tells that the invoke is on its way.
+	wrote()
 	chunk(acmp.StreamChunk)
 	heartbeat(acmp.Heartbeat)
 	// violation ends the task: the provider broke the protocol.

@@ -29,6 +29,7 @@ type runner struct {
 
 	sends    int
 	interval time.Duration
+	memory   bool // advertised: tasks survive the provider's own end
 	wait     backoff
 
 	conn       chan connected // nil unless connecting
@@ -168,7 +169,11 @@ func (r *runner) onConnected(c connected) bool {
 		r.t.l.release(c.sess)
 		return r.fail(e, "")
 	}
-	r.interval = c.set.Interval()
+	r.interval, r.memory = c.set.Interval(), c.set.Features.TaskMemory
+	if r.t.reattach && r.sends == 1 && c.sess.conn != nil && !r.mayRunTwice() {
+		r.t.l.release(c.sess)
+		return r.providerEnded("it ended with the program that ran it")
+	}
 	r.send(c.sess)
 	return false
 }
@@ -296,6 +301,10 @@ func (r *runner) onAnswer(a answer) bool {
 	cause := r.why(a.err)
 	if r.t.inv.NoRetry {
 		return r.fail(localError(acmp.CodeInternal, "the stream broke: %s", cause), "")
+	}
+	if r.sess.conn != nil && r.att.wasWritten() && !r.mayRunTwice() {
+		r.t.l.retire(r.sess)
+		return r.providerEnded(cause)
 	}
 	if d.chunks > 0 {
 		r.wait.reset()

@@ -48,6 +48,20 @@ func (r *runner) notifyCancel(reason string) {
 	})
 }
 
+// mayRunTwice reports whether the invoke may go to another life of a provider on
+// stdio. Its task table died with it, so that sending the task again would run it
+// again, unless it keeps the table elsewhere or the user wants it.
+func (r *runner) mayRunTwice() bool { return r.memory || r.t.inv.RunTwice }
+
+func (r *runner) providerEnded(cause string) bool {
+	e := localError(acmp.CodeInternal, "provider ended: %s; the task is not sent again, for it might run twice", cause)
+	if r.cancelled {
+		e = localError(acmp.CodeCancelled, "cancelled; the provider ended: %s", cause)
+	}
+	e.Data = map[string]any{"task_id": r.t.id, "provider_ended": true}
+	return r.fail(e, "")
+}
+
 func (r *runner) onNoAck() bool {
 	e := localError(acmp.CodeCancelled, "cancelled; the provider did not acknowledge within %s", r.t.b.env.CancelWait)
 	e.Data = map[string]any{"task_id": r.t.id, "acknowledged": false}

@@ -116,7 +116,6 @@ func (s *session) invoke(ctx context.Context, p acmp.InvokeParams, at *attempt) 
 	if s.conn != nil {
 		s.conn.attach(p.TaskID, at)
 		defer s.conn.detach(p.TaskID, at)
-		at.wrote() // into the queue of the pipe
 	} else {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 			WroteRequest: func(httptrace.WroteRequestInfo) { at.wrote() },

@@ -34,6 +34,7 @@ func (s *fakeSink) chunk(c acmp.StreamChunk) {
 }
 func (s *fakeSink) heartbeat(h acmp.Heartbeat) { s.beats = append(s.beats, h) }
 func (s *fakeSink) violation(msg string)       { s.violations = append(s.violations, msg) }
+func (s *fakeSink) wrote()                     {}
 func (s *fakeSink) answered([]byte)            { s.answers++ }
 
 func (s *fakeSink) text() string {

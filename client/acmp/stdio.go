@@ -82,15 +82,22 @@ func (c *stdioConn) Write(b []byte) (int, error) {
 		} `json:"params"`
 	}
 	// The message is the SDK's own; params of other methods have no task_id.
-	if err := json.Unmarshal(b, &head); err == nil && len(head.ID) > 0 && head.Method != "" {
-		c.mu.Lock()
+	isRequest := json.Unmarshal(b, &head) == nil && len(head.ID) > 0 && head.Method != ""
+	var task sink
+	c.mu.Lock()
+	if isRequest {
 		c.calls[string(head.ID)] = ""
 		if head.Method == acmp.MethodInvoke {
 			c.calls[string(head.ID)] = head.Params.TaskID
+			task = c.sinks[head.Params.TaskID]
 		}
-		c.mu.Unlock()
 	}
-	return c.proc.Write(b)
+	c.mu.Unlock()
+	n, err := c.proc.Write(b)
+	if err == nil && task != nil {
+		task.wrote() // into the queue of the pipe
+	}
+	return n, err
 }
 
 // Read gives the SDK the responses, one line each.

@@ -64,8 +64,12 @@ func runChild(role string) {
 			if role == "glued" {
 				continue // that was its answer
 			}
+			settings := strings.ReplaceAll(settingsJSON(0), "\n", "")
+			if os.Getenv("MEMORY") != "" {
+				settings = strings.Replace(settings, `"features":{`, `"features":{"task_memory":true,`, 1)
+			}
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"extensions":{"org.a2agora/acmp":%s}},"ttlMs":0,"cacheScope":"private"}}`,
-				req.ID, strings.ReplaceAll(settingsJSON(0), "\n", ""))
+				req.ID, settings)
 			if role == "stuck" {
 				select {}
 			}
@@ -214,15 +218,61 @@ func TestStdioToken(t *testing.T) {
 	}
 }
 
-// A child that dies in the middle is started again and the task sent again.
+// A-078, D-12: a child that dies in the middle took its task table with it, so the
+// task is not sent to its next life, unless that life remembers the task or the
+// user said so.
 func TestStdioDeath(t *testing.T) {
-	b, rec, _ := childBuyer(t, "dies", nil)
-	evs := rec.outcome(t, invoke(t, b, invocation(nil)))
-	if kinds(evs) != "sent chunk stream_broken resent chunk result" || text(evs) != "hello" {
-		t.Fatalf("%s %q", kinds(evs), text(evs))
+	again := "sent chunk stream_broken resent chunk result"
+	cases := map[string]struct {
+		memory, runTwice bool
+		want             string
+	}{
+		"no memory": {false, false, "sent chunk error"},
+		"memory":    {true, false, again},
+		"asked for": {false, true, again},
 	}
-	if got := evs[2].Detail; !strings.Contains(got, "exit status 3") || !strings.Contains(got, "out of luck") {
-		t.Errorf("cause %q", got)
+	for name, c := range cases {
+		b, rec, _ := childBuyer(t, "dies", func(o *Options) {
+			if c.memory {
+				o.Providers[0].Env = append(o.Providers[0].Env, "MEMORY=1")
+			}
+		})
+		inv := invocation(nil)
+		inv.RunTwice = c.runTwice
+		evs := rec.outcome(t, invoke(t, b, inv))
+		if kinds(evs) != c.want {
+			t.Fatalf("%s: %s", name, kinds(evs))
+		}
+		cause := evs[2].Detail
+		if e := evs[2].Err; e != nil {
+			cause = e.Message
+			if !e.Local || e.Code != acmp.CodeInternal || e.Data["provider_ended"] != true {
+				t.Errorf("%s: %+v", name, e)
+			}
+		} else if text(evs) != "hello" {
+			t.Errorf("%s: %q", name, text(evs))
+		}
+		if !strings.Contains(cause, "exit status 3") || !strings.Contains(cause, "out of luck") {
+			t.Errorf("%s: cause %q", name, cause)
+		}
+	}
+}
+
+// A-078: a task that was on a pipe when the program ended is not run again by
+// the next one; it ends, and says why.
+func TestStdioReattach(t *testing.T) {
+	dir := t.TempDir()
+	keep := func(o *Options) { o.StateDir = dir }
+	b, rec, _ := childBuyer(t, "waits", keep)
+	id := invoke(t, b, invocation(nil))
+	rec.await(t, id, acmp.EventSent)
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, rec, _ = childBuyer(t, "waits", keep)
+	evs := rec.outcome(t, id)
+	if e := last(evs).Err; kinds(evs) != "sent error" || e == nil || e.Data["provider_ended"] != true {
+		t.Errorf("%s %+v", kinds(evs), e)
 	}
 }
 

@@ -115,6 +115,10 @@ type Features struct {
 	// HeartbeatIntervalMS is the nominal interval in ms; 0 means none is
 	// advertised and no verdict on liveness may be made (A-133).
 	HeartbeatIntervalMS int64 `json:"heartbeat_interval_ms,omitempty"`
+	// TaskMemory says that the provider remembers its tasks over a restart of
+	// itself, so that sending a task again never runs it twice (D-12). Ours
+	// advertises it where it keeps its outcomes on disk.
+	TaskMemory bool `json:"task_memory,omitempty"`
 	// Capabilities names what the provider serves. The protocol leaves this to
 	// layer 5; a provider of ours adds it so that a dashboard can offer a choice.
 	Capabilities []Capability `json:"capabilities,omitempty"`

@@ -28,6 +28,9 @@ type Invocation struct {
 	Params   InvokeParams
 	// NoRetry turns off the re-sending of a broken stream.
 	NoRetry bool
+	// RunTwice allows to send again even where the task may then run a second
+	// time: to a provider on stdio that ended and keeps no memory of its tasks.
+	RunTwice bool
 }
 
 // EventKind names one thing that happened to a task at the buyer. The words are
