@@ -88,12 +88,14 @@ func Run(ctx context.Context, args []string, sys Sys) int {
 func newRoot(g *globals) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "signalbox",
+		Version:       build().String(),
 		Short:         "Supervise coding agents from one terminal",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return g.openBox(cmd.Context()) },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&g.server, "server", "", "URL of the owner (default: the local box)")
 	f.StringVar(&g.tokenFile, "token-file", "", "file that holds the bearer token for the owner")
@@ -111,5 +113,6 @@ func newRoot(g *globals) *cobra.Command {
 	root.AddCommand(newServeCommand(g))
 	root.AddCommand(newTokenCommand(g))
 	root.AddCommand(newWorkCommand(g))
+	root.AddCommand(newVersionCommand(g))
 	return root
 }

@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestVersionNeedsNoTerminal(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"--version"}, {"version", "--json"}} {
+		var out, errs bytes.Buffer
+		sys := Sys{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }}
+		if code := Run(t.Context(), args, sys); code != exitOK || errs.Len() > 0 {
+			t.Errorf("%v ended with %d and %q", args, code, errs.String())
+		}
+		if args[len(args)-1] == "--json" {
+			var b buildInfo
+			if err := json.Unmarshal(out.Bytes(), &b); err != nil || b.Version == "" || b.Go == "" {
+				t.Errorf("%v printed %q", args, out.String())
+			}
+		} else if !strings.HasPrefix(out.String(), "signalbox ") || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%v printed %q, want one line", args, out.String())
+		}
+	}
+}
