@@ -2,6 +2,7 @@ package acmp
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"os"
@@ -31,6 +32,7 @@ func (r *runner) close() {
 // process is one running command with its group.
 type process struct {
 	cmd    *exec.Cmd
+	mark   string   // stands in the environment of all that it starts
 	stdin  *os.File // nil where it has none
 	stdout *os.File
 	stderr *os.File
@@ -43,13 +45,17 @@ type process struct {
 	forced     atomic.Bool   // reading must end although the pipes are open
 }
 
+// markName is the variable that marks the processes of one run.
+const markName = "SIGNALBOX_RUN"
+
 // spawn starts argv in a process group of its own.
 func (r *runner) spawn(argv []string, dir string, withInput bool) (*process, error) {
 	p := &process{cmd: exec.Command(argv[0], argv[1:]...), dog: r.dog,
 		outDrained: make(chan struct{}), errDrained: make(chan struct{}),
 		exited: make(chan struct{}), done: make(chan struct{})}
 	p.cmd.Dir = dir
-	p.cmd.Env = childEnv(os.Environ())
+	p.mark = rand.Text()
+	p.cmd.Env = append(childEnv(os.Environ()), markName+"="+p.mark)
 	ownGroup(p.cmd)
 	theirs, err := p.openPipes(withInput)
 	if err == nil {
@@ -62,7 +68,7 @@ func (r *runner) spawn(argv []string, dir string, withInput bool) (*process, err
 		p.closePipes()
 		return nil, err
 	}
-	r.dog.watch(p.cmd.Process.Pid)
+	r.dog.watch(p.cmd.Process.Pid, p.mark)
 	return p, nil
 }
 
@@ -108,7 +114,7 @@ const (
 )
 
 // supervise sees the process to its end: asked to stop when ctx ends, killed after
-// grace, and nothing of its group left in any case.
+// grace, and nothing of its group, nor of what left it, alive in any case.
 func (p *process) supervise(ctx context.Context, grace time.Duration) {
 	go p.awaitExit()
 	rest := drainTime
@@ -125,6 +131,7 @@ func (p *process) supervise(ctx context.Context, grace time.Duration) {
 	}
 	within(rest, p.outDrained, p.errDrained)
 	killGroup(p.cmd.Process)
+	killMarked(p.mark)
 	if !within(forceTime, p.outDrained, p.errDrained) {
 		p.forced.Store(true)
 		_ = p.stdout.SetReadDeadline(time.Unix(1, 0))

@@ -18,28 +18,35 @@ import (
 // process was killed, and the watchdog ends them. It lives in a session of its
 // own, so that what ends us does not end it.
 
-// Watchdog is the body of that process: it reads "+PID" and "-PID" lines from in
-// until it ends, then kills the groups that are left.
+// Watchdog is the body of that process: it reads "+PID MARK" and "-PID" lines from
+// in until it ends, then kills the groups that are left and all that carries their
+// marks.
 func Watchdog(in io.Reader) {
-	groups := map[int]struct{}{}
+	groups := map[int]string{}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		op := lines.Text()
 		if len(op) < 2 {
 			continue
 		}
-		pid, err := strconv.Atoi(op[1:])
+		number, mark, _ := strings.Cut(op[1:], " ")
+		pid, err := strconv.Atoi(number)
 		if err != nil || pid <= 1 {
 			continue
 		}
 		if op[0] == '+' {
-			groups[pid] = struct{}{}
+			groups[pid] = mark
 		} else {
 			delete(groups, pid)
 		}
 	}
 	for pid := range groups {
 		killGroup(&os.Process{Pid: pid})
+	}
+	for _, mark := range groups {
+		if mark != "" {
+			killMarked(mark)
+		}
 	}
 }
 
@@ -49,7 +56,7 @@ type dog struct {
 	log  *slog.Logger
 
 	mu     sync.Mutex
-	groups map[int]struct{}
+	groups map[int]string // marks by group
 	cmd    *exec.Cmd
 	pipe   *os.File
 	failed bool
@@ -57,14 +64,14 @@ type dog struct {
 }
 
 func newDog(argv []string, log *slog.Logger) *dog {
-	return &dog{argv: argv, log: log, groups: map[int]struct{}{}}
+	return &dog{argv: argv, log: log, groups: map[int]string{}}
 }
 
-func (d *dog) watch(pid int) {
+func (d *dog) watch(pid int, mark string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.groups[pid] = struct{}{}
-	d.tellLocked("+" + strconv.Itoa(pid))
+	d.groups[pid] = mark
+	d.tellLocked("+" + strconv.Itoa(pid) + " " + mark)
 }
 
 func (d *dog) forget(pid int) {
@@ -91,8 +98,8 @@ func (d *dog) tellLocked(line string) {
 		return
 	}
 	var all strings.Builder
-	for pid := range d.groups {
-		fmt.Fprintf(&all, "+%d\n", pid)
+	for pid, mark := range d.groups {
+		fmt.Fprintf(&all, "+%d %s\n", pid, mark)
 	}
 	_, _ = io.WriteString(d.pipe, all.String()) // if it fails, the next line starts another
 }
