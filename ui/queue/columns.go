@@ -48,7 +48,7 @@ const bothFrom = 104
 func columns(w int, n need) []int {
 	cols := []kit.Col{
 		cLead: {W: 1}, cGlyph: {W: 1}, cKind: {W: n.kind},
-		cWhat:   {W: 26, Min: 16, Grow: 1},
+		cWhat:   {W: 24, Min: 16, Grow: 1},
 		cTitle:  {W: 0},
 		cDetail: {W: 24, Min: 12, Grow: 4, Rank: 2},
 		cBlocks: {W: n.blocks, Rank: 1},
@@ -69,6 +69,9 @@ func words(c *screen.Ctx, a *fleet.Ask, t screen.Target, ws []int) (title, detai
 	title, detail = pane.Clean(a.Title, room), pane.Clean(detailOf(a), room)
 	if it := itemOf(c, a); it != nil && a.Kind != fleet.AskReview {
 		title = pane.Clean(it.WorkItem.Title, room)
+	}
+	if a.TaskID != "" && a.Provider != "" {
+		title = "on " + pane.Clean(a.Provider, 40) // the capability stands beside the id
 	}
 	if p := c.PendingWord(t); p != "" {
 		return title, p, st.Accent

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,11 +88,17 @@ func (s *Screen) askRow(c *screen.Ctx, a *fleet.Ask, selected bool, ws []int, w 
 		lead = st.G.Mark
 	}
 	glyph, style := askMark(st, a)
-	title, detail, dstyle := words(c, a, t, ws)
 	blocks := ""
 	if a.Blocks > 0 {
 		blocks = "blocks " + kit.Count(a.Blocks)
 	}
+	if blocks == "" && ws[cBlocks] > 0 && ws[cDetail] > 0 {
+		// A row that blocks nothing has that room for its words.
+		ws = slices.Clone(ws)
+		ws[cDetail] += ws[cBlocks] + 1
+		ws[cBlocks] = 0
+	}
+	title, detail, dstyle := words(c, a, t, ws)
 	cells := make([]kit.Cell, 0, cAge+1)
 	add := func(col int, s string, style theme.Style) {
 		if ws[col] > 0 {
@@ -217,8 +224,8 @@ func (s *Screen) taskLines(c *screen.Ctx, r rect, tasks []*fleet.Task) []string 
 	}
 	out := []string{heading(c, fmt.Sprintf("LIVE TASKS (%d)", len(tasks)), "life: what is left of 3 heartbeats", s.part == partTasks, r.w)}
 	ws := kit.Widths([]kit.Col{
-		{W: 1}, {W: 10}, {W: 12, Min: 8, Grow: 1}, {W: 4, Rank: 4}, {W: kit.BarCells}, {W: 5, Right: true},
-		{W: 4, Right: true, Rank: 3}, {W: 10, Rank: 1}, {W: 8, Rank: 2},
+		{W: 1}, {W: 10}, {W: 15, Min: 8, Grow: 1}, {W: 4, Rank: 4}, {W: kit.BarCells}, {W: 5, Right: true},
+		{W: 4, Right: true, Rank: 3}, {W: 10, Rank: 1}, {W: 8, Rank: 2}, {W: 20, Min: 16, Grow: 4, Rank: 5},
 	}, r.w)
 	from, to := s.tasks.Visible(len(tasks))
 	for i := from; i < to; i++ {
@@ -259,7 +266,25 @@ func (s *Screen) taskRow(c *screen.Ctx, t *fleet.Task, selected bool, ws []int, 
 		kit.Cell{Text: progress, Style: st.Text, W: ws[6], Right: true},
 		kit.Cell{Text: left, Style: deadlineStyle(c, t), W: ws[7], Right: true},
 		kit.Cell{Text: ceiling(t), Style: st.Muted, W: ws[8]},
+		kit.Cell{Text: says(t, ws[9]), Style: st.Muted, W: ws[9]},
 	)
+}
+
+// says is the newest word of a task: what it reports about itself, else the end
+// of its output.
+func says(t *fleet.Task, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	if t.Detail != "" {
+		return pane.Clean(t.Detail, w)
+	}
+	for i := len(t.Output.Lines) - 1; i >= max(0, len(t.Output.Lines)-3); i-- {
+		if l := strings.TrimSpace(text.OutputLine(text.Head(t.Output.Lines[i], 16*w+256), false)); l != "" {
+			return l
+		}
+	}
+	return ""
 }
 
 // lifeBar draws what is left of three heartbeat intervals: full is alive.
