@@ -147,7 +147,7 @@ func (m *Model) doTask(verb string, t screen.Target, call func(context.Context, 
 		ctx, cancel := context.WithTimeout(ctx, actTimeout)
 		defer cancel()
 		err := call(ctx, buyer)
-		return taskActDone{id, t.TaskID, err, now()}
+		return taskActDone{id: id, taskID: t.TaskID, err: err, at: now()}
 	}
 }
 
@@ -263,7 +263,7 @@ func (m *Model) onTaskActDone(msg taskActDone) tea.Cmd {
 		return m.refused(f, msg.err)
 	}
 	if f.verb == "invoke" {
-		return m.startedTask(f, msg.taskID)
+		return m.startedTask(f, msg)
 	}
 	return m.toast(screen.Info, f.verb+" "+shortTask(msg.taskID)+" asked for")
 }

@@ -136,6 +136,10 @@ func (m *Model) Init() tea.Cmd {
 // returned as a command.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.route(msg)
+	if m.toasts.moved {
+		m.toasts.moved = false
+		m.layout()
+	}
 	return m, tea.Batch(cmd, m.schedule())
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -67,7 +68,9 @@ func (m *Model) onEdited(msg edited) tea.Cmd {
 		return m.toast(screen.Bad, "the editor failed: "+text.Clip(clean(msg.err.Error()), 120))
 	}
 	if f := msg.dialog.d.Field(msg.field); f != nil {
-		f.SetText(msg.text)
+		// Editors end the last line; a person does not mean it.
+		f.SetText(strings.TrimSuffix(msg.text, "\n"))
+		f.Touch()
 	}
 	return m.readClock()
 }

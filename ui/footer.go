@@ -13,17 +13,40 @@ import (
 type hint struct {
 	key, help string
 	why       string // why it cannot run now; "" = it can
+	press     string // the key it stands for, when key is shown otherwise
+}
+
+// pressed is the key a click on the hint presses.
+func (h hint) pressed() string {
+	if h.press != "" {
+		return h.press
+	}
+	return h.key
 }
 
 // keyRow shows the keys that act on the selected row, from the live key map: the
 // possible ones first, then those that say why not when pressed.
 func (m *Model) keyRow() string {
+	row, _ := m.keys()
+	return row
+}
+
+// keys draws the key row and says which key stands where, for the mouse.
+func (m *Model) keys() (string, []spot) {
 	st := m.look.styles
+	var spots []spot
 	tail := []piece{}
+	tailW := 0
 	for _, h := range m.fixedHints() {
-		tail = append(tail, hintPieces(st, h)...)
+		ps := hintPieces(st, h)
+		spots = append(spots, spot{tailW, width(ps) - 2, h.pressed()})
+		tail = append(tail, ps...)
+		tailW += width(ps)
 	}
-	room := m.size.w - 1 - width(tail)
+	room := m.size.w - 1 - tailW
+	for i := range spots {
+		spots[i].x += 1 + room
+	}
 	var head []piece
 	used := 0
 	for _, h := range m.rowHints() {
@@ -31,10 +54,11 @@ func (m *Model) keyRow() string {
 		if used+width(ps) > room {
 			break
 		}
+		spots = append(spots, spot{1 + used, width(ps) - 2, h.pressed()})
 		head = append(head, ps...)
 		used += width(ps)
 	}
-	return kit.FitStyled(" "+render(head)+kit.Blank(room-used)+render(tail), m.size.w)
+	return kit.FitStyled(" "+render(head)+kit.Blank(room-used)+render(tail), m.size.w), spots
 }
 
 func hintPieces(st *theme.Styles, h hint) []piece {
@@ -58,7 +82,7 @@ func (m *Model) rowHints() []hint {
 			over[k] = true
 		}
 		if b.Row {
-			local = append(local, hint{key: bindingKey(b), help: b.Help})
+			local = append(local, hint{key: bindingKey(b), help: b.Help, press: b.Keys[0]})
 		}
 	}
 	s := m.subjectOf(m.target())
@@ -85,11 +109,14 @@ func (m *Model) rowHints() []hint {
 
 // dialogHints are the keys of a form.
 func dialogHints(o *open) []hint {
-	out := []hint{{key: "enter", help: "next or answer"}}
+	out := []hint{{key: "enter", help: o.d.EnterDoes()}}
+	if s := o.d.Submits(); s != "" && s != o.d.EnterDoes() {
+		out = append(out, hint{key: "ctrl+s", help: s})
+	}
 	if len(o.d.Fields) > 0 {
 		out = append(out, hint{key: "tab", help: "other fields"})
 	}
-	if f := o.d.Focused(); f != nil && f.Rows > 0 {
+	if f := o.d.Focused(); f != nil && f.Options == nil {
 		out = append(out, hint{key: "ctrl+e", help: "$EDITOR"})
 	}
 	return append(out, hint{key: "esc", help: "leave"})

@@ -24,6 +24,7 @@ type input struct {
 	mode   inputMode
 	ed     kit.Editor
 	before string // the filter as it was, for esc
+	fresh  bool   // the filter's old text is as if selected: typing replaces it
 	prompt screen.Prompt
 
 	all    commands  // what the palette can find, as of its opening
@@ -48,7 +49,16 @@ func (m *Model) editFilter([]subject) tea.Cmd {
 	m.input.mode = inputFilter
 	m.input.before = m.room().Filter()
 	m.input.ed.Set(m.input.before)
+	m.input.fresh = m.input.before != ""
 	return nil
+}
+
+// replaceFresh empties the filter line when its old text is still selected.
+func (m *Model) replaceFresh() {
+	if m.input.fresh {
+		m.input.ed.Set("")
+	}
+	m.input.fresh = false
 }
 
 func (m *Model) openPrompt(p screen.Prompt) {
@@ -91,14 +101,22 @@ func (m *Model) onFilterKey(k tea.KeyPressMsg) tea.Cmd {
 		m.room().SetFilter(m.input.before)
 		return nil
 	}
-	if m.input.ed.Key(k) {
-		m.room().SetFilter(m.input.ed.Value())
-		return nil
-	}
 	if k.String() == "up" || k.String() == "down" {
 		return m.roomKey(k.String())
 	}
+	if types(k) {
+		m.replaceFresh()
+	}
+	if m.input.ed.Key(k) {
+		m.input.fresh = false
+		m.room().SetFilter(m.input.ed.Value())
+	}
 	return nil
+}
+
+// types reports whether k puts text into a line.
+func types(k tea.KeyPressMsg) bool {
+	return k.Text != "" && !k.Mod.Contains(tea.ModAlt) && !k.Mod.Contains(tea.ModCtrl)
 }
 
 func (m *Model) onPromptKey(k tea.KeyPressMsg) tea.Cmd {

@@ -24,6 +24,7 @@ type taskActDone struct {
 	taskID string
 	err    error
 	at     time.Time
+	feed   taskInput // to be sent as the task runs
 }
 
 // detailLoaded answers a sheet's request for everything about an item.

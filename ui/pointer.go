@@ -39,18 +39,42 @@ func (m *Model) onClick(msg tea.MouseClickMsg) tea.Cmd {
 		m.pointer.inert = false
 		return nil
 	}
-	if msg.Button != tea.MouseLeft || len(m.dialogs) > 0 || m.size.rects.Small {
-		return nil
-	}
-	if m.input.mode != inputNone {
+	if msg.Button != tea.MouseLeft || m.size.rects.Small {
 		return nil
 	}
 	r := m.size.rects
 	switch {
+	case r.Keys.Has(msg.X, msg.Y) && (m.input.mode == inputNone || len(m.dialogs) > 0):
+		return m.clickKey(msg.X)
+	case len(m.dialogs) > 0:
+		return m.clickDialog(msg.X, msg.Y)
+	case m.input.mode != inputNone:
+		return nil
 	case r.Header.Has(msg.X, msg.Y):
 		return m.clickTab(msg.X)
 	case r.Body.Has(msg.X, msg.Y):
 		return m.clickBody(msg)
+	}
+	return nil
+}
+
+// clickKey presses the key that stands in the key row.
+func (m *Model) clickKey(x int) tea.Cmd {
+	_, spots := m.keys()
+	for _, s := range spots {
+		if x >= s.x && x < s.x+s.w {
+			return m.onKey(keyMsg(s.id))
+		}
+	}
+	return nil
+}
+
+// clickDialog presses what the mouse hit in the dialog on top.
+func (m *Model) clickDialog(x, y int) tea.Cmd {
+	o := m.top()
+	box, bx, by := m.dialogBox(o)
+	if s, ok := box.Hit(x-bx, y-by); ok {
+		return m.answered(o, o.d.Click(s))
 	}
 	return nil
 }
@@ -83,15 +107,24 @@ func (m *Model) clickBody(msg tea.MouseClickMsg) tea.Cmd {
 }
 
 func (m *Model) onWheel(msg tea.MouseWheelMsg) tea.Cmd {
-	if len(m.dialogs) > 0 || m.size.rects.Small {
+	n := 1
+	switch {
+	case m.size.rects.Small:
+		return nil
+	case msg.Button == tea.MouseWheelUp:
+		n = -1
+	case msg.Button != tea.MouseWheelDown:
 		return nil
 	}
-	if m.input.mode == inputHelp {
-		if msg.Button == tea.MouseWheelDown {
-			m.input.scroll++
-		} else {
-			m.input.scroll--
-		}
+	switch {
+	case len(m.dialogs) > 0:
+		m.top().d.Wheel(n)
+		return nil
+	case m.input.mode == inputHelp:
+		m.input.scroll += n
+		return nil
+	case m.input.mode == inputPalette:
+		m.input.pick = max(0, min(m.input.pick+n, len(m.input.found)-1))
 		return nil
 	}
 	if !m.size.rects.Body.Has(msg.X, msg.Y) {

@@ -82,11 +82,15 @@ func (m *Model) onDialogKey(k tea.KeyPressMsg) tea.Cmd {
 		return m.interrupt()
 	}
 	if k.String() == "ctrl+e" && len(m.opts.Editor) > 0 {
-		if f := o.d.Focused(); f != nil && f.Rows > 0 {
+		if f := o.d.Focused(); f != nil && f.Options == nil {
 			return m.editOutside(o, f.Name, f.Value())
 		}
 	}
-	out := o.d.Key(k)
+	return m.answered(o, o.d.Key(k))
+}
+
+// answered carries out what a key or the mouse answered.
+func (m *Model) answered(o *open, out dialog.Outcome) tea.Cmd {
 	if !out.Closed {
 		return nil
 	}

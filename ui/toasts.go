@@ -20,8 +20,9 @@ const (
 
 // toasts are the lines above the key row, the newest last.
 type toasts struct {
-	list []toast
-	last int
+	list  []toast
+	last  int
+	moved bool // since the screen was divided last
 }
 
 type toast struct {
@@ -38,6 +39,7 @@ func (m *Model) toast(level screen.Level, text string) tea.Cmd {
 	t.last++
 	one := toast{id: t.last, level: level, text: text, sticky: level == screen.Bad}
 	t.list = append(t.list, one)
+	t.moved = true
 	if len(t.list) > maxToasts {
 		t.list = t.list[1:]
 	}
@@ -59,6 +61,7 @@ func (m *Model) onToastOver(msg toastOver) tea.Cmd {
 			return nil
 		}
 		m.toasts.list = append(m.toasts.list[:i], m.toasts.list[i+1:]...)
+		m.toasts.moved = true
 		return nil
 	}
 	return nil
@@ -74,6 +77,7 @@ func (t *toasts) dropSeen(all bool) bool {
 	}
 	dropped := len(kept) < len(t.list)
 	t.list = kept
+	t.moved = t.moved || dropped
 	return dropped
 }
 

@@ -56,6 +56,8 @@ func (m *Model) routeRest(msg tea.Msg) tea.Cmd {
 		return m.onDetail(msg)
 	case transcriptLoaded:
 		return m.onTranscript(msg)
+	case fedTask:
+		return m.onFed(msg)
 	case saved:
 		return m.onSaved(msg)
 	case edited:
@@ -79,7 +81,8 @@ func (m *Model) routeRest(msg tea.Msg) tea.Cmd {
 }
 
 func (m *Model) onSize(msg tea.WindowSizeMsg) tea.Cmd {
-	m.size = size{msg.Width, msg.Height, Layout(msg.Width, msg.Height)}
+	m.size.w, m.size.h = msg.Width, msg.Height
+	m.layout()
 	return nil
 }
 
@@ -152,6 +155,7 @@ func (m *Model) onPaste(msg tea.PasteMsg) tea.Cmd {
 	case len(m.dialogs) > 0:
 		m.top().d.Paste(msg.Content)
 	case m.input.mode == inputFilter:
+		m.replaceFresh()
 		m.input.ed.Insert(msg.Content)
 		m.room().SetFilter(m.input.ed.Value())
 	case m.input.mode == inputPrompt:

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"signalbox/model/text"
+	"signalbox/ui/dialog"
 	"signalbox/ui/kit"
 	"signalbox/ui/screen"
 	"signalbox/ui/theme"
@@ -45,8 +46,9 @@ func (m *Model) frame() (string, *tea.Cursor) {
 		}
 		lines = append(lines, " "+row+" ")
 	}
-	lines = append(lines, m.baseRule(body), m.keyRow())
-	m.putToasts(lines)
+	lines = append(lines, m.baseRule(body))
+	lines = append(lines, m.toastRows()...)
+	lines = append(lines, m.keyRow())
 	cursor := m.putOver(lines)
 	out := strings.Join(lines, "\n")
 	if m.look.styles.G.ASCII {
@@ -152,12 +154,18 @@ func (m *Model) baseNote() string {
 	return strings.Join(parts, " "+m.look.styles.G.Dot+" ")
 }
 
-// putToasts lays the toasts over the last lines of the body.
-func (m *Model) putToasts(lines []string) {
+// toastRows draws the toasts in the lines they were given, the newest last.
+func (m *Model) toastRows() []string {
 	n := len(m.toasts.list)
-	if n == 0 {
-		return
+	if n == 0 || m.size.rects.Toasts.H == 0 {
+		return nil
 	}
+	rows := m.drawToasts(n)
+	return rows[len(rows)-m.size.rects.Toasts.H:]
+}
+
+// drawToasts draws the last toasts, long ones on up to three rows.
+func (m *Model) drawToasts(n int) []string {
 	st := m.look.styles
 	w := m.size.w - 2
 	var rows []string
@@ -174,10 +182,14 @@ func (m *Model) putToasts(lines []string) {
 			rows = append(rows, " "+style.Render(head)+st.Text.Render(kit.Fit(st.G, row, w-2, false))+" ")
 		}
 	}
-	rows = rows[max(0, len(rows)-m.size.rects.Body.H/2):]
-	base := m.size.rects.Base.Y
-	for i, row := range rows {
-		lines[base-len(rows)+i] = row
+	return rows
+}
+
+// layout divides the screen anew: after a change of its size or of the toasts.
+func (m *Model) layout() {
+	m.size.rects = LayoutToasts(m.size.w, m.size.h, 0)
+	if n := len(m.toasts.list); n > 0 && !m.size.rects.Small {
+		m.size.rects = LayoutToasts(m.size.w, m.size.h, len(m.drawToasts(n)))
 	}
 }
 
@@ -222,6 +234,8 @@ func (m *Model) putLine(lines []string, prompt, hint string) *tea.Cursor {
 	row := " " + st.Key.Render(prompt)
 	if m.input.ed.Value() == "" && hint != "" {
 		row += st.Muted.Render(kit.Fit(st.G, hint, w, false))
+	} else if n := text.Width(strings.TrimRight(s, " ")); m.input.mode == inputFilter && m.input.fresh {
+		row += st.Text.Draw(text.Clip(s, n), theme.SelFocused) + kit.Blank(w-n)
 	} else {
 		row += st.Text.Render(s)
 	}
@@ -235,14 +249,18 @@ func barAt(x, y int) *tea.Cursor {
 	return c
 }
 
-func (m *Model) putDialog(lines []string, o *open) *tea.Cursor {
+// dialogBox draws a dialog and says where it stands.
+func (m *Model) dialogBox(o *open) (box dialog.Box, x, y int) {
 	r := m.size.rects.Body
-	box := o.d.View(m.look.styles, r.W, r.H, m.changed(o))
+	box = o.d.View(m.look.styles, r.W, r.H, m.changed(o))
+	return box, r.X + (r.W-box.W)/2, r.Y + (r.H-len(box.Lines))/2
+}
+
+func (m *Model) putDialog(lines []string, o *open) *tea.Cursor {
+	box, x, y := m.dialogBox(o)
 	if len(box.Lines) == 0 {
 		return nil
 	}
-	x := r.X + (r.W-box.W)/2
-	y := r.Y + (r.H-len(box.Lines))/2
 	kit.Overlay(lines, box.Lines, x, y, box.W)
 	if !box.Caret {
 		return nil

@@ -36,6 +36,9 @@ type Field struct {
 	Other bool
 	// Rows is the height of a text of several lines; 0 is a single line.
 	Rows int
+	// Grow turns a single line into several when a text with line ends is put in,
+	// by a paste or from an editor.
+	Grow bool
 	// Required refuses an empty answer.
 	Required bool
 	// Valid refuses an answer with half a sentence.
@@ -75,6 +78,7 @@ func NewChoice(name, label, value string, opts ...Option) *Field {
 
 // SetText replaces the text, as if it had been there from the start.
 func (f *Field) SetText(s string) {
+	f.grow(s)
 	f.ed.Multi = f.Rows > 0
 	f.ed.Set(s)
 	f.set = true
@@ -159,10 +163,23 @@ func (f *Field) insert(s string) {
 	if !f.takesLetters() {
 		return
 	}
+	f.grow(s)
 	f.ed.Multi = f.Rows > 0
 	f.ed.Insert(s)
 	f.touched()
 }
+
+// grownRows is the height of a line that became several.
+const grownRows = 4
+
+func (f *Field) grow(s string) {
+	if f.Grow && f.Rows == 0 && strings.ContainsAny(s, "\n\r") {
+		f.Rows = grownRows
+	}
+}
+
+// Touch marks the text as the person's own, so that esc asks before it is lost.
+func (f *Field) Touch() { f.typed = f.typed || f.Options == nil }
 
 func (f *Field) touched() {
 	if f.Options != nil {

@@ -3,8 +3,10 @@ package uitest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"signalbox/model/acmp"
@@ -65,6 +67,7 @@ type FakeBuyer struct {
 	mu    sync.Mutex
 	calls []string
 	invs  []acmp.Invocation
+	fed   strings.Builder
 	// Err, when not nil, refuses every call.
 	Err error
 	// Output answers Transcript.
@@ -103,6 +106,12 @@ func (f *FakeBuyer) Resend(_ context.Context, taskID string) error {
 
 // Input implements the buyer's port.
 func (f *FakeBuyer) Input(_ context.Context, taskID string, chunk acmp.Payload, final bool) error {
+	var s string
+	if json.Unmarshal(chunk.Data, &s) == nil {
+		f.mu.Lock()
+		f.fed.WriteString(s)
+		f.mu.Unlock()
+	}
 	return f.note("input %s %s %v", taskID, chunk.Data, final)
 }
 
@@ -112,6 +121,13 @@ func (f *FakeBuyer) Transcript(_ context.Context, taskID string) (io.ReadCloser,
 		return nil, err
 	}
 	return io.NopCloser(bytes.NewReader(f.Output)), nil
+}
+
+// Fed is all text that was sent as streamed input.
+func (f *FakeBuyer) Fed() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fed.String()
 }
 
 // Calls are the calls so far, one line each.

@@ -1,0 +1,181 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"signalbox/model/acmp"
+	"signalbox/model/fleet"
+	"signalbox/ui/dialog"
+	"signalbox/ui/kit"
+	"signalbox/ui/screen"
+)
+
+// capSep stands between provider and capability in a choice's value.
+const capSep = "\x00"
+
+// capabilityOptions are the capabilities the providers advertise, each provider's
+// last option being one that is typed.
+func (m *Model) capabilityOptions() []dialog.Option {
+	var out []dialog.Option
+	for _, name := range m.state.ProviderOrder {
+		p := m.state.Providers[name]
+		if p.Settings == nil {
+			continue
+		}
+		note := "on " + clean(name)
+		if p.Reachable != nil && !*p.Reachable {
+			note += ", not reachable now"
+		}
+		for _, c := range p.Settings.Features.Capabilities {
+			n := note
+			if c.PriceCU != "" {
+				n += ", " + kit.CU(string(c.PriceCU)) + " CU"
+			}
+			out = append(out, dialog.Option{Value: name + capSep + c.Name, Label: clean(c.Name), Note: n})
+		}
+		out = append(out, dialog.Option{Value: name + capSep, Label: "other", Note: note})
+	}
+	return out
+}
+
+// invokeFields are remembered from one invocation to the next.
+var invokeFields = []string{"what", "named", "input", "type", "input-stream", "stream", "timeout", "ceiling", "proof", "escrow"}
+
+// invoke composes an invocation; what was entered last is there again.
+func (m *Model) invoke([]subject) tea.Cmd {
+	last := m.input.lastInvoke
+	d := &dialog.Dialog{
+		Title: "Invoke", Fields: append(m.invokeWhat(last), m.invokeHow(last)...),
+		Buttons: []dialog.Button{yes("invoke"), back},
+	}
+	return m.ask(d, nil, nil, func(string) (tea.Cmd, string) { return m.sendInvoke(d) })
+}
+
+// invokeWhat asks for what is run and on what.
+func (m *Model) invokeWhat(last map[string]string) []*dialog.Field {
+	what := dialog.NewChoice("what", "capability", last["what"], m.capabilityOptions()...)
+	what.Required = true
+	named := dialog.NewText("named", "its name", last["named"])
+	named.Required = true
+	named.When = func(d *dialog.Dialog) bool { return strings.HasSuffix(d.Value("what"), capSep) }
+	in := &dialog.Field{Name: "input", Label: "input", Grow: true, Hint: "none; @file sends a file, ctrl+e opens $EDITOR"}
+	in.SetText(last["input"])
+	typ := dialog.NewChoice("type", "input is", orElse(last["type"], "text"), dialog.Option{Value: "text"}, dialog.Option{Value: "json", Label: "JSON"})
+	typ.Skip = true
+	feed := dialog.NewChoice("input-stream", "more input", orElse(last["input-stream"], "no"),
+		dialog.Option{Value: "no", Label: "none"}, dialog.Option{Value: "yes", Label: "as it runs"})
+	feed.Skip = true
+	feed.When = func(d *dialog.Dialog) bool { return m.features(d.Value("what")).InputStreaming }
+	return []*dialog.Field{what, named, in, typ, feed}
+}
+
+// invokeHow asks for the terms; all have good defaults.
+func (m *Model) invokeHow(last map[string]string) []*dialog.Field {
+	stream := dialog.NewChoice("stream", "stream", orElse(last["stream"], "yes"), dialog.Option{Value: "yes"}, dialog.Option{Value: "no"})
+	stream.When = func(d *dialog.Dialog) bool { return m.features(d.Value("what")).OutputStreaming }
+	timeout := dialog.NewText("timeout", "timeout", orElse(last["timeout"], "60s"))
+	timeout.Valid = validTimeout
+	ceiling := dialog.NewText("ceiling", "at most CU", last["ceiling"])
+	ceiling.Hint, ceiling.Valid = "no ceiling", validCU
+	proof := dialog.NewChoice("proof", "proof", last["proof"],
+		dialog.Option{Value: "", Label: "none"}, dialog.Option{Value: acmp.ProofResultHash, Label: "result hash"})
+	escrow := dialog.NewText("escrow", "escrow id", last["escrow"])
+	escrow.Hint = "none"
+	out := []*dialog.Field{stream, timeout, ceiling, proof, escrow}
+	for _, f := range out {
+		f.Skip = true
+	}
+	return out
+}
+
+// features are what the provider of a choice's value advertises.
+func (m *Model) features(what string) acmp.Features {
+	name, _, _ := strings.Cut(what, capSep)
+	if p, ok := m.state.Providers[name]; ok && p.Settings != nil {
+		return p.Settings.Features
+	}
+	return acmp.Features{}
+}
+
+// sendInvoke builds the invocation and starts it.
+func (m *Model) sendInvoke(d *dialog.Dialog) (tea.Cmd, string) {
+	what := d.Value("what")
+	provider, capability, _ := strings.Cut(what, capSep)
+	if capability == "" {
+		capability = strings.TrimSpace(d.Value("named"))
+	}
+	if provider == "" {
+		return nil, "no capability fits what you typed"
+	}
+	p := invokeTerms(d)
+	p.Capability = capability
+	p.Stream = m.features(what).OutputStreaming && d.Value("stream") == "yes"
+	p.InputStream = m.features(what).InputStreaming && d.Value("input-stream") == "yes"
+	in, why := inputOf(d.Value("input"), d.Value("type"))
+	if why != "" {
+		return nil, why
+	}
+	m.input.remember(d, invokeFields...)
+	return m.startTask(acmp.Invocation{Provider: provider, Params: p}, in), ""
+}
+
+// invokeTerms reads the terms, which the fields have already checked.
+func invokeTerms(d *dialog.Dialog) acmp.InvokeParams {
+	p := acmp.InvokeParams{OutputType: "text", ProofMethod: d.Value("proof"), EscrowID: strings.TrimSpace(d.Value("escrow"))}
+	if t, err := parseTimeout(d.Value("timeout")); err == nil {
+		p.TimeoutMS = t.Milliseconds()
+	}
+	if c := strings.TrimSpace(d.Value("ceiling")); c != "" {
+		n := json.Number(c)
+		p.MaxPriceCU = &n
+	}
+	return p
+}
+
+// startTask sends an invocation. The input of a task that takes more as it runs
+// goes in pieces once it was accepted, any other with it.
+func (m *Model) startTask(inv acmp.Invocation, in taskInput) tea.Cmd {
+	t := screen.Target{Kind: screen.KindProvider, ID: inv.Provider + " " + inv.Params.Capability}
+	f := &flight{verb: "invoke", name: clean(inv.Params.Capability) + " on " + clean(inv.Provider), target: t, taskID: "new"}
+	if w := m.acts.busy(t); w != "" {
+		return m.toast(screen.Warn, "invoke "+f.name+": the last one is still being sent")
+	}
+	m.acts.begin(f)
+	m.apply(fleet.OwnAct{At: m.clock.now, ID: f.id, Verb: "invoke"})
+	buyer, now, ctx, id := m.opts.Buyer, m.opts.Now, m.ctx, f.id
+	return func() tea.Msg {
+		call, cancel := context.WithTimeout(ctx, actTimeout)
+		defer cancel()
+		if !inv.Params.InputStream {
+			p, err := in.payload()
+			if err != nil {
+				return taskActDone{id: id, err: err, at: now()}
+			}
+			inv.Params.Input = p
+		}
+		taskID, err := buyer.Invoke(call, inv)
+		done := taskActDone{id: id, taskID: taskID, err: err, at: now()}
+		if err == nil && inv.Params.InputStream {
+			done.feed = in
+		}
+		return done
+	}
+}
+
+// startedTask shows the new task and begins to feed it.
+func (m *Model) startedTask(f *flight, msg taskActDone) tea.Cmd {
+	m.goTo(screen.Tasks)
+	m.room().Select(m.bodyCtx(), screen.Task(msg.taskID))
+	return tea.Batch(m.toast(screen.Good, "invoked "+f.name+" as "+shortTask(msg.taskID)), m.feedTask(msg.taskID, msg.feed))
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
