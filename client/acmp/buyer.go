@@ -21,6 +21,8 @@ type Options struct {
 	Providers []ProviderSpec
 	// StateDir holds transcripts, journal and ledger; "" keeps nothing on disk.
 	StateDir string
+	// Transcripts bounds what is kept there of ended tasks.
+	Transcripts Bounds
 	// Events takes what happens to the tasks: in order for each task, from one
 	// goroutine per task. Where it blocks, the stream of that task stalls.
 	Events func(acmp.TaskEvent)
@@ -108,10 +110,15 @@ func New(o Options) (*Buyer, error) {
 			cancel()
 			return nil, fmt.Errorf("provider %s is given twice", s.Name)
 		}
-		b.links[s.Name] = newLink(s, b.env)
+		l, err := newLink(s, b.env)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		b.links[s.Name] = l
 	}
 	var err error
-	if b.disk, err = openDisk(o.StateDir, o.Log); err != nil {
+	if b.disk, err = openDisk(o.StateDir, o.Transcripts, o.Log); err != nil {
 		cancel()
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,9 +28,11 @@ import (
 // nothing. A journal is locked by the process that runs its task, so several
 // programs may share one folder.
 type disk struct {
-	dir string
-	log *slog.Logger
-	mu  sync.Mutex // of the ledger
+	dir    string
+	bounds Bounds
+	log    *slog.Logger
+	mu     sync.Mutex // of the ledger
+	pruner pruner
 }
 
 // record is the content of a journal file.
@@ -45,40 +46,16 @@ type record struct {
 	IsCancel  bool              `json:"is_cancelled,omitempty"`
 }
 
-func openDisk(dir string, log *slog.Logger) (*disk, error) {
+func openDisk(dir string, bounds Bounds, log *slog.Logger) (*disk, error) {
 	if dir == "" {
 		return nil, nil
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "tasks"), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder for transcripts: %w", err)
 	}
-	d := &disk{dir: dir, log: log}
+	d := &disk{dir: dir, bounds: bounds.orDefault(), log: log}
 	d.prune()
 	return d, nil
-}
-
-// maxTranscripts bounds how many outputs of ended tasks are kept.
-const maxTranscripts = 1000
-
-// prune removes the oldest transcripts above the bound, but none of an
-// unfinished task.
-func (d *disk) prune() {
-	names, _ := filepath.Glob(filepath.Join(d.dir, "tasks", "*.out"))
-	if len(names) <= maxTranscripts {
-		return
-	}
-	age := map[string]time.Time{}
-	for _, name := range names {
-		if fi, err := os.Stat(name); err == nil {
-			age[name] = fi.ModTime()
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return age[a].Compare(age[b]) })
-	for _, name := range names[:len(names)-maxTranscripts] {
-		if _, err := os.Stat(strings.TrimSuffix(name, ".out") + ".task"); errors.Is(err, os.ErrNotExist) {
-			_ = os.Remove(name)
-		}
-	}
 }
 
 func (d *disk) path(taskID, ext string) string {
@@ -219,6 +196,7 @@ type taskFile struct {
 	w       *bufio.Writer
 	join    acmp.Joiner
 	buf     []byte // of one chunk
+	size    int64  // of out
 	failed  bool
 	restart bool // the next chunk starts the output anew
 }
@@ -287,10 +265,11 @@ func (t *taskFile) append(p acmp.Payload) {
 		if err = t.out.Truncate(0); err == nil {
 			_, err = t.out.Seek(0, io.SeekStart)
 		}
-		t.join = acmp.Joiner{}
+		t.join, t.size = acmp.Joiner{}, 0
 	}
 	if err == nil {
 		t.buf = t.join.Append(t.buf[:0], p)
+		t.size += int64(len(t.buf))
 		_, err = t.w.Write(t.buf)
 	}
 	if err == nil && acmp.IsJSON(p.Type) {
@@ -330,6 +309,7 @@ func (t *taskFile) finished() {
 	if t == nil {
 		return
 	}
+	defer t.d.ended(t)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.journal != nil {

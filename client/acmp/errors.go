@@ -106,6 +106,9 @@ func plainNetError(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "no answer in time"
 	}
+	if msg := tlsProblem(err); msg != "" {
+		return msg
+	}
 	var op *net.OpError
 	if errors.As(err, &op) {
 		return op.Err.Error()

@@ -46,7 +46,8 @@ type roundTripper struct {
 
 // newHTTPClient has no overall timeout: streams live as long as their task (B29).
 // Redirects are not followed, so that the token goes nowhere else.
-func newHTTPClient(token Secret, o *env) *http.Client {
+// Errors are about the files of s.
+func newHTTPClient(s ProviderSpec, o *env) (*http.Client, error) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.DialContext = (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext
 	if o.dial != nil {
@@ -54,12 +55,16 @@ func newHTTPClient(token Secret, o *env) *http.Client {
 	}
 	base.DisableCompression = true
 	base.MaxIdleConnsPerHost = 16
+	var err error
+	if base.TLSClientConfig, err = tlsConfig(s); err != nil {
+		return nil, fmt.Errorf("provider %s: %w", s.Name, err)
+	}
 	return &http.Client{
-		Transport: &roundTripper{base: base, token: token, limit: o.MaxMessage, log: o.Log},
+		Transport: &roundTripper{base: base, token: s.Token, limit: o.MaxMessage, log: o.Log},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},
-	}
+	}, nil
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -229,30 +229,58 @@ func TestReattach(t *testing.T) {
 	}
 }
 
-// Old transcripts go, those of unfinished tasks stay.
+// Old transcripts go by count and by bytes; those of unfinished tasks stay, and
+// so does the newest (B84).
 func TestTranscriptsArePruned(t *testing.T) {
-	dir := t.TempDir()
-	d, err := openDisk(dir, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
+	cases := map[string]struct {
+		bounds Bounds
+		want   string // of 0 (oldest) to 5; 1 is unfinished
+	}{
+		"by count":         {Bounds{Keep: 3}, ".1.345"},
+		"by bytes":         {Bounds{MaxBytes: 20}, ".1..45"},
+		"newest too large": {Bounds{MaxBytes: 5}, ".1...5"},
+		"default":          {Bounds{}, "012345"},
 	}
-	old := time.Now().Add(-time.Hour)
-	for i := range maxTranscripts + 3 {
-		path := d.path(fmt.Sprint(i), ".out")
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
+	for name, c := range cases {
+		d, err := openDisk(t.TempDir(), c.bounds, slog.New(slog.DiscardHandler))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if i < 3 {
-			_ = os.Chtimes(path, old, old.Add(time.Duration(i)*time.Second))
+		for i := range 6 {
+			path := d.path(fmt.Sprint(i), ".out")
+			if err := os.WriteFile(path, []byte("ten bytes."), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_ = os.Chtimes(path, time.Now(), time.Now().Add(time.Duration(i-10)*time.Minute))
+		}
+		_ = os.WriteFile(d.path("1", ".task"), nil, 0o600)
+		d.prune()
+		got := ""
+		for i := range 6 {
+			if exists(d.path(fmt.Sprint(i), ".out")) {
+				got += fmt.Sprint(i)
+			} else {
+				got += "."
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: kept %s, want %s", name, got, c.want)
 		}
 	}
-	_ = os.WriteFile(d.path("1", ".task"), nil, 0o600)
-	d.prune()
-	for i, want := range []bool{false, true, false, true} {
-		if got := exists(d.path(fmt.Sprint(i), ".out")); got != want {
-			t.Errorf("transcript %d kept: %t", i, got)
-		}
+}
+
+// The bounds hold while the program runs, not only when it starts.
+func TestTranscriptsStayBounded(t *testing.T) {
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.output("x") })
+	dir := t.TempDir()
+	b, rec := newBuyer(t, p.URL, func(o *Options) { o.StateDir, o.Transcripts = dir, Bounds{Keep: 4} })
+	for range 12 {
+		rec.outcome(t, invoke(t, b, invocation(nil)))
 	}
+	eventually(t, func() bool {
+		left, _ := filepath.Glob(filepath.Join(dir, "tasks", "*.out"))
+		return len(left) == 4
+	}, "old transcripts to go")
 }
 
 // ids differ and hold at least 96 random bits.

@@ -20,7 +20,8 @@ type lineReader struct {
 	buf    []byte
 	start  int // of unread bytes in buf
 	end    int
-	skipLF bool // the last line ended with CR: a following LF belongs to it
+	skipLF bool   // the last line ended with CR: a following LF belongs to it
+	head   []byte // start of the last line above the limit
 	err    error
 }
 
@@ -46,6 +47,9 @@ func (l *lineReader) next() (line []byte, partial bool, err error) {
 			l.skipLF = l.cr && l.buf[l.start+i] == '\r'
 			l.start += i + 1
 			if dropping || len(line) > l.limit {
+				if !dropping {
+					l.keepHead(line)
+				}
 				return nil, false, errTooLong
 			}
 			if !l.cr {
@@ -55,6 +59,9 @@ func (l *lineReader) next() (line []byte, partial bool, err error) {
 		}
 		scanned = l.end - l.start
 		if scanned > l.limit {
+			if !dropping {
+				l.keepHead(l.buf[l.start:l.end])
+			}
 			dropping, l.start, l.end, scanned = true, 0, 0, 0
 		}
 		if l.err != nil {
@@ -62,6 +69,13 @@ func (l *lineReader) next() (line []byte, partial bool, err error) {
 		}
 		l.fill()
 	}
+}
+
+// maxHead is how much of a line above the limit is kept, to see whose it was.
+const maxHead = 4 << 10
+
+func (l *lineReader) keepHead(line []byte) {
+	l.head = append(l.head[:0], line[:min(len(line), maxHead)]...)
 }
 
 func (l *lineReader) last(dropping bool) ([]byte, bool, error) {

@@ -28,12 +28,15 @@ type link struct {
 	shut bool   // the buyer has closed: no new session
 }
 
-func newLink(s ProviderSpec, o *env) *link {
+func newLink(s ProviderSpec, o *env) (*link, error) {
 	l := &link{spec: s, o: o, dial: make(chan struct{}, 1), seen: acmp.Provider{Name: s.Name, Endpoint: s.Endpoint()}}
 	if len(s.Command) == 0 {
-		l.http = newHTTPClient(s.Token, o)
+		var err error
+		if l.http, err = newHTTPClient(s, o); err != nil {
+			return nil, err
+		}
 	}
-	return l
+	return l, nil
 }
 
 var errClosed = &transportError{errors.New("the buyer has been closed")}

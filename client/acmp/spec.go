@@ -52,6 +52,13 @@ type ProviderSpec struct {
 	// Token is sent as a bearer token on HTTP and handed over as
 	// ACMP_BEARER_TOKEN on stdio (section 5.1, D-20).
 	Token Secret
+	// ClientCert and ClientKey are PEM files that identify us to a provider which
+	// demands it (mutual TLS, 5.2); they come besides the token, not instead of it
+	// and are read anew for each connection, so that they can be renewed.
+	ClientCert, ClientKey string
+	// CAFile is a PEM file of the authorities that may vouch for the provider; ""
+	// means those of the system.
+	CAFile string
 }
 
 // Endpoint is the address for people; it holds no user information of the URL.
@@ -73,6 +80,13 @@ func (s ProviderSpec) check() error {
 	}
 	if (s.URL == "") == (len(s.Command) == 0) {
 		return fmt.Errorf("provider %s: give either a URL or a command", s.Name)
+	}
+	secured := s.ClientCert != "" || s.ClientKey != "" || s.CAFile != ""
+	if (s.ClientCert == "") != (s.ClientKey == "") {
+		return fmt.Errorf("provider %s: client_cert and client_key belong together", s.Name)
+	}
+	if secured && !strings.HasPrefix(strings.ToLower(s.URL), "https://") {
+		return fmt.Errorf("provider %s: client_cert, client_key and ca_file need an https:// URL", s.Name)
 	}
 	if s.URL == "" {
 		return nil

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"signalbox/model/acmp"
 )
 
@@ -117,8 +119,7 @@ func (c *stdioConn) advance() {
 	line, partial, err := c.lines.next()
 	switch {
 	case errors.Is(err, errTooLong):
-		// Whose message it was cannot be told; the gap in its seq will.
-		c.log.Warn("message of a provider above the limit passed over", "limit_bytes", c.limit)
+		c.tooLong(c.lines.head)
 		return
 	case err != nil:
 		c.done = io.EOF
@@ -143,6 +144,43 @@ func (c *stdioConn) advance() {
 	}
 	if pass {
 		c.out = append(bytes.Clone(line), '\n')
+	}
+}
+
+// tooLong ends the task that a message above the limit was about, where its start
+// names one (B27); else the gap in the task's seq will tell.
+func (c *stdioConn) tooLong(head []byte) {
+	taskID, id := whose(head)
+	if taskID == "" && id != "" {
+		c.mu.Lock()
+		taskID = c.calls[id]
+		c.mu.Unlock()
+	}
+	if s := c.find(taskID); s != nil {
+		s.violation(fmt.Sprintf("a message is larger than the limit of %d bytes", c.limit))
+		return
+	}
+	c.log.Warn("message of a provider above the limit passed over", "limit_bytes", c.limit)
+}
+
+// whose reads the start of a message for its task_id and its request id.
+func whose(head []byte) (taskID, id string) {
+	dec := jsontext.NewDecoder(bytes.NewReader(head), lenient)
+	for {
+		tok, err := dec.ReadToken()
+		if err != nil {
+			return "", id
+		}
+		switch dec.StackPointer() {
+		case "/params/task_id", "/result/task_id", "/error/data/task_id":
+			if tok.Kind() == '"' && tok.String() != "task_id" {
+				return tok.String(), id
+			}
+		case "/id":
+			if k := tok.Kind(); k == '0' {
+				id = tok.String()
+			}
+		}
 	}
 }
 

@@ -91,6 +91,13 @@ func childInvoke(role string, w *answerWriter, say func(string, ...any)) {
 		_ = out.Flush()
 		say("%s", w.resultJSON(`"output_streamed":true`))
 		return
+	case "huge":
+		big := chunkJSON(id, 0, strings.Repeat("y", 3<<20), true)
+		if w.req.capability() == "result" {
+			big = w.resultJSON(`"task_id":"-","output":{"type":"text","data":"` + strings.Repeat("y", 3<<20) + `"}`)
+		}
+		say("%s", big)
+		return
 	case "dies":
 		// The first life breaks off in the middle.
 		if mark := os.Getenv("PID_FILE"); !exists(mark) {
@@ -176,6 +183,18 @@ func TestStdioNoise(t *testing.T) {
 	defer tk.mu.Unlock()
 	if n := len(tk.stderr.b); n != stderrTail {
 		t.Errorf("%d bytes of stderr kept", n)
+	}
+}
+
+// B27: a message above the limit is laid at the door of its task, which ends at
+// once; the others go on.
+func TestStdioTooLong(t *testing.T) {
+	b, rec, _ := childBuyer(t, "huge", func(o *Options) { o.MaxMessage = 2 << 20 })
+	for _, capability := range []string{"chunk", "result"} {
+		id := invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.Capability, p.TimeoutMS = capability, 300_000 }))
+		if e := last(rec.outcome(t, id)).Err; e == nil || !strings.Contains(e.Message, "larger than the limit of 2097152 bytes") {
+			t.Errorf("%s: %+v", capability, e)
+		}
 	}
 }
 
