@@ -74,16 +74,7 @@ func bigLog(b *testing.B, dir string, items, acts int) {
 // stop, and as it is found after kill -9 (without the engine's own summary).
 func BenchmarkStart(b *testing.B) {
 	const items, acts = 100_000, 1_000_000
-	dir := os.Getenv("SIGNALBOX_BENCH_LOG") // kept between runs where it is given
-	if dir == "" {
-		dir = b.TempDir()
-	}
-	if found, err := blockFiles(filepath.Join(dir, engineDir)); err != nil || len(found) == 0 {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			b.Fatal(err)
-		}
-		bigLog(b, dir, items, acts)
-	}
+	dir := benchLog(b, items, acts)
 	for _, how := range []string{"clean", "killed"} {
 		b.Run(how, func(b *testing.B) {
 			for b.Loop() {
@@ -111,6 +102,48 @@ func BenchmarkStart(b *testing.B) {
 			b.ReportMetric(float64(sizeOf(filepath.Join(dir, engineDir)))/acts, "diskB/act")
 		})
 	}
+}
+
+// BenchmarkCompact leaves the history behind that is older than a week.
+func BenchmarkCompact(b *testing.B) {
+	const items, acts = 100_000, 1_000_000
+	dir := benchLog(b, items, acts)
+	for b.Loop() {
+		b.StopTimer()
+		work := filepath.Join(b.TempDir(), "log")
+		if err := os.CopyFS(work, os.DirFS(dir)); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		cpu := cpuTime()
+		done, err := Compact(b.Context(), CompactOptions{Dir: work, Keep: 7 * 24 * time.Hour})
+		if err != nil || done.Nothing {
+			b.Fatal(done, err)
+		}
+		b.StopTimer()
+		b.ReportMetric((cpuTime() - cpu).Seconds(), "cpu-s")
+		b.ReportMetric(float64(done.RecordsAfter), "records-left")
+		b.ReportMetric(float64(done.BytesBefore)/1e6, "MB-before")
+		b.ReportMetric(float64(done.BytesAfter)/1e6, "MB-after")
+		b.StartTimer()
+	}
+}
+
+// benchLog makes a big log, or takes the one that SIGNALBOX_BENCH_LOG names and
+// leaves it there for the next run.
+func benchLog(b *testing.B, items, acts int) string {
+	b.Helper()
+	dir := os.Getenv("SIGNALBOX_BENCH_LOG")
+	if dir == "" {
+		dir = b.TempDir()
+	}
+	if found, err := blockFiles(filepath.Join(dir, engineDir)); err != nil || len(found) == 0 {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			b.Fatal(err)
+		}
+		bigLog(b, dir, items, acts)
+	}
+	return dir
 }
 
 // heap is what is in use after a collection.

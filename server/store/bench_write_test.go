@@ -71,6 +71,7 @@ func BenchmarkCommit(b *testing.B) {
 			b.ReportMetric(median(disks), "fsyncs/s")
 			b.ReportMetric(100*median(ratios), "%ofdisk")
 			b.ReportMetric(took[len(took)*99/100].Seconds()*1000, "p99-ms")
+			b.ReportMetric(float64(s.Revision())/float64(s.engine().disk.syncs.Load()), "acts/sync")
 			b.ReportMetric(float64(sizeOf(filepath.Join(dir, "log", engineDir)))/float64(s.Revision()), "diskB/act")
 		})
 	}

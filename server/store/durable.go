@@ -24,6 +24,7 @@ const engineSyncs = runtime.GOOS == "windows"
 type durable struct {
 	dir     string        // of the blocks
 	written atomic.Uint64 // every message up to here is in its file
+	syncs   atomic.Uint64 // how many there were
 	synced  uint64        // every message up to here is on the disk; the follower's alone
 	file    *os.File      // the newest block
 	index   uint32
@@ -47,6 +48,7 @@ func (d *durable) reach(seq uint64) error {
 	}
 	upTo := max(seq, d.written.Load()) // before the sync begins
 	for d.file != nil {
+		d.syncs.Add(1)
 		if err := d.file.Sync(); err != nil {
 			return fmt.Errorf("sync the log: %w", err)
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -208,4 +209,22 @@ func fingerprint(t testing.TB, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// commitSoon writes as soon as the log takes a write again.
+func commitSoon(t *testing.T, s *Store, c Change) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; {
+		_, err := s.Commit(t.Context(), c)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, ErrUnavailable) || time.Now().After(end) {
+			t.Fatalf("the log was not taken up again: %v", err)
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-t.Context().Done():
+		}
+	}
 }
