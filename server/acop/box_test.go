@@ -297,6 +297,9 @@ func (b *box) checked(method, path string, resp *http.Response, raw []byte) (rep
 			err = fmt.Errorf("no revision")
 		}
 	}
+	if err == nil {
+		err = b.described(method, path, r)
+	}
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", where, err)
 	}

@@ -44,6 +44,9 @@ type request struct {
 	progressStatus string
 	// ifAny asks only that the target exists (If-Match: *).
 	ifAny bool
+	// consume and strictSelf come from the compat mount: accept goes on to
+	// consume, and who completed the work may not accept it whatever the policy.
+	consume, strictSelf bool
 }
 
 // desk is everything a decision may look at: it does no I/O and reads no clock.

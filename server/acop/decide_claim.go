@@ -55,6 +55,7 @@ func decideClaim(d *desk, r *request) (*verdict, *core.Error) {
 	if wish.ClaimIntentID == "" {
 		wish.ClaimIntentID = d.newID("intent")
 	}
+	dr.why = r.Reason
 	c := dr.grant(wish, core.VerbClaim)
 	return one(dr, okGrant(c, dr.item))
 }
@@ -101,7 +102,7 @@ func (dr *draft) grant(wish core.ClaimIntent, verb core.Verb) core.Claim {
 			granted = in
 		}
 	}
-	e := core.Event{Family: core.FamilyClaimGrant, Verb: string(verb), ClaimID: c.ClaimID, Claim: &c, Intent: &granted}
+	e := core.Event{Family: core.FamilyClaimGrant, Verb: string(verb), ClaimID: c.ClaimID, Claim: &c, Intent: &granted, Reason: dr.why}
 	if by != "" {
 		e.OnBehalfOf = wish.WorkerAgentUID
 	}
@@ -275,7 +276,7 @@ func decideComplete(d *desk, r *request) (*verdict, *core.Error) {
 	}
 	dr.item.Completion = &core.Completion{CompletedBy: c.WorkerAgentUID, ClaimID: c.ClaimID, CompletedAtUTC: d.now, Evidence: ev}
 	dr.item.Attempts = 0
-	dr.endClaim(core.ClaimReleased, core.StatusCompleted, core.Event{Family: core.FamilyCompletionNotice, Verb: string(core.VerbComplete)})
+	dr.endClaim(core.ClaimReleased, core.StatusCompleted, core.Event{Family: core.FamilyCompletionNotice, Verb: string(core.VerbComplete), Reason: r.Reason})
 	dr.withdrawIntents("the work is completed")
 	return one(dr, okClaim(http.StatusOK, *dr.ended, dr.item))
 }

@@ -47,14 +47,14 @@ func decideAccept(d *desk, r *request) (*verdict, *core.Error) {
 	if dr.item.Status() != core.StatusCompleted {
 		return nil, refusal(dr.item, "accepted")
 	}
-	if c := dr.item.Completion; c != nil && c.CompletedBy == acceptor && !d.policy.AllowSelfAcceptance {
+	if c := dr.item.Completion; c != nil && c.CompletedBy == acceptor && (!d.policy.AllowSelfAcceptance || r.strictSelf) {
 		return nil, core.Errorf(core.CodeForbidden, "who completed the work cannot accept it").
 			With("reason", "self_acceptance").With("work_item_id", dr.item.ID())
 	}
 	dr.item.Acceptance = &core.Acceptance{AcceptedBy: acceptor, AcceptedAtUTC: d.now, Notes: r.Reason}
 	behalf := other(acceptor, d.caller.Identity)
 	dr.move(core.StatusAccepted, core.Event{Family: core.FamilyCompletionNotice, Verb: string(core.VerbAccept), Reason: r.Reason, OnBehalfOf: behalf})
-	if d.policy.AcceptMode == AcceptAndConsume {
+	if d.policy.AcceptMode == AcceptAndConsume || r.consume {
 		dr.move(core.StatusConsumed, core.Event{Family: core.FamilyCompletionNotice, Verb: string(core.VerbConsume), OnBehalfOf: behalf})
 	}
 	v, refused := one(dr, okItem(dr.item))

@@ -28,7 +28,7 @@ func decidePut(d *desk, r *request) (*verdict, *core.Error) {
 		if r.IfRevision != 0 || r.ifAny {
 			return nil, core.Errorf(core.CodeRevisionMismatch, "there is no work item with this id").With("current_revision", 0)
 		}
-		return putNew(d, doc, entries)
+		return putNew(d, r, entries)
 	}
 	if refused := r.seen(stored); refused != nil {
 		return nil, refused
@@ -57,7 +57,8 @@ func (d *desk) newEntries(doc *core.Document) ([]core.BlackboardEntry, *core.Err
 	return fresh, nil
 }
 
-func putNew(d *desk, doc *core.Document, entries []core.BlackboardEntry) (*verdict, *core.Error) {
+func putNew(d *desk, r *request, entries []core.BlackboardEntry) (*verdict, *core.Error) {
+	doc := r.Document
 	st := doc.WorkItem.Status
 	if !core.CanStart(st) {
 		return nil, core.Errorf(core.CodeNotActionable, "a new work item cannot start as %s; it starts as ready, blocked or requires_attention", st).
@@ -69,7 +70,7 @@ func putNew(d *desk, doc *core.Document, entries []core.BlackboardEntry) (*verdi
 	}
 	it.WorkItem.ProtocolVersion = core.ProtocolVersion
 	dr := &draft{d: d, item: it.Clone()}
-	dr.note(core.Event{Family: core.FamilyWorkOffer, Verb: string(core.VerbPut), To: st})
+	dr.note(core.Event{Family: core.FamilyWorkOffer, Verb: string(core.VerbPut), To: st, Reason: r.Reason})
 	dr.dropMet()
 	return putDone(d, dr, http.StatusCreated, entries)
 }
@@ -134,7 +135,7 @@ func putAgain(d *desk, r *request, stored *core.Item, entries []core.BlackboardE
 		if family == "" {
 			family = core.FamilyWorkUpdate
 		}
-		dr.note(core.Event{Family: family, Verb: string(core.VerbPut)})
+		dr.note(core.Event{Family: family, Verb: string(core.VerbPut), Reason: r.Reason})
 	}
 	return putDone(d, dr, http.StatusOK, entries)
 }

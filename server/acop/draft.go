@@ -16,6 +16,7 @@ type draft struct {
 	ended    *core.Claim
 	events   []core.Event
 	err      *core.Error
+	why      string // of the grant, if the caller said more than the record takes
 }
 
 // open starts a draft of a stored item. Whatever ended by time alone has ended

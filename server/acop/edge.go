@@ -26,6 +26,7 @@ type visit struct {
 	segs   []string // decoded path segments
 	id     string   // the wildcard, if the route has one
 	caller Caller
+	compat bool // came in at the compat mount
 }
 
 // recorder remembers the status for the metrics. It passes everything else on.
@@ -161,7 +162,10 @@ func loopback(hostport string) bool {
 func (v *visit) find() (*endpoint, *core.Error) {
 	notFound := core.Errorf(core.CodeRouteNotFound, "there is nothing at this path")
 	rest, inside := strings.CutPrefix(v.r.URL.EscapedPath(), v.s.base)
-	if !inside {
+	if !inside && v.s.opts.Config.Compat {
+		rest, v.compat = strings.CutPrefix(v.r.URL.EscapedPath(), compatBase)
+	}
+	if !inside && !v.compat {
 		return nil, notFound
 	}
 	raw := strings.Split(rest, "/")
@@ -191,6 +195,9 @@ func (v *visit) find() (*endpoint, *core.Error) {
 		method = http.MethodGet
 	}
 	ep, known := v.route.methods[method]
+	if v.compat && compatRoutes[method+" "+v.route.name] == nil {
+		return nil, notFound
+	}
 	if !known {
 		v.w.Header().Set("Allow", v.route.allow())
 		return nil, core.Errorf(core.CodeMethodNotAllowed, "this path does not take that method; it takes %s", v.route.allow())

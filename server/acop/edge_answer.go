@@ -36,11 +36,18 @@ func (v *visit) actOutcome(ep *endpoint) (*outcome, *core.Error) {
 	if refused := checkJSON(body); refused != nil {
 		return nil, refused
 	}
+	apply := func(*request) {}
+	sent := body
+	if v.compat {
+		if body, apply, refused = v.translate(sent); refused != nil {
+			return nil, refused
+		}
+	}
 	env, refused := openEnvelope(body)
 	if refused != nil {
 		return nil, refused
 	}
-	key, refused := v.idempotencyKey(body)
+	key, refused := v.idempotencyKey(sent)
 	if refused != nil {
 		return nil, refused
 	}
@@ -62,6 +69,7 @@ func (v *visit) actOutcome(ep *endpoint) (*outcome, *core.Error) {
 	if refused := v.ifMatch(req); refused != nil {
 		return nil, refused
 	}
+	apply(req)
 	return s.service.do(v.r.Context(), v.caller, req, key)
 }
 

@@ -11,7 +11,7 @@ import (
 func (s *Server) operation(w *recorder, r *http.Request) bool {
 	v := &visit{s: s, w: w, r: r}
 	switch r.URL.Path {
-	case "/healthz", "/readyz", "/metrics":
+	case "/healthz", "/readyz", "/metrics", "/openapi.json":
 	default:
 		return false
 	}
@@ -21,6 +21,9 @@ func (s *Server) operation(w *recorder, r *http.Request) bool {
 		return true
 	}
 	switch r.URL.Path {
+	case "/openapi.json":
+		v.write(http.StatusOK, s.openAPIDocument())
+		return true
 	case "/metrics":
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		w.WriteHeader(http.StatusOK)

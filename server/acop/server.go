@@ -51,6 +51,9 @@ type Server struct {
 	base    string
 	oidc    *oidcVerifier // nil: only tokens of the list come in
 
+	describe    sync.Once
+	description []byte // OpenAPI, made when first asked for
+
 	limits sync.Map // identity -> *limit
 
 	closing   chan struct{}
