@@ -5,7 +5,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"strings"
 )
 
 // tlsConfig makes the TLS settings towards one provider. The files are tried at
@@ -45,7 +47,7 @@ func tlsProblem(err error) string {
 		host    x509.HostnameError
 		unknown x509.UnknownAuthorityError
 		invalid x509.CertificateInvalidError
-		alert   tls.AlertError
+		op      *net.OpError
 	)
 	switch {
 	case errors.As(err, &unknown):
@@ -54,8 +56,8 @@ func tlsProblem(err error) string {
 		return "the provider's certificate is for another host"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "the provider's certificate has expired or is not valid yet"
-	case errors.As(err, &alert):
-		return "the provider ended the TLS handshake: " + alert.Error() + " (see client_cert)"
+	case errors.As(err, &op) && op.Op == "remote error": // an alert of TLS
+		return "the provider ended the TLS handshake: " + strings.TrimPrefix(op.Err.Error(), "tls: ") + " (see client_cert)"
 	}
 	return ""
 }
