@@ -79,7 +79,7 @@ func compatPost(c *compatBody) (object, *core.Error) {
 		c.in = inner
 	}
 	out := object{"author_agent_uid": c.caller.Identity, "status": string(core.EntryActive), "created_at_utc": c.now}
-	for _, n := range []string{"work_item_id", "author_agent_uid", "created_at_utc", "entry_id", "summary", "confidence"} {
+	for _, n := range []string{"work_item_id", "author_agent_uid", "created_at_utc", "entry_id", "summary", "details", "confidence"} {
 		c.copy(out, n)
 	}
 	if kind := c.text("entry_kind"); kind != "" {

@@ -222,7 +222,7 @@ func decideBlock(d *desk, r *request) (*verdict, *core.Error) {
 	}
 	e := core.Event{Family: core.FamilyBlockerUpdate, Verb: string(core.VerbBlock), Reason: cmp.Or(r.Reason, r.Blocker.Summary)}
 	b := *r.Blocker
-	if d.met(b) {
+	if d.met(b) && blockable(dr.item.Status()) {
 		dr.met("")
 		a := okItem(dr.item)
 		a.Blockers = some(dr.item.Blockers)
@@ -232,10 +232,10 @@ func decideBlock(d *desk, r *request) (*verdict, *core.Error) {
 		return o.BlockerCode == b.BlockerCode && o.DependsOnWorkItemID == b.DependsOnWorkItemID
 	})
 	dr.item.Blockers = append(dr.item.Blockers, b)
-	switch dr.item.Status() {
-	case core.StatusReady:
+	switch st := dr.item.Status(); {
+	case st == core.StatusReady:
 		dr.move(core.StatusBlocked, e)
-	case core.StatusBlocked, core.StatusClaimed, core.StatusInProgress:
+	case blockable(st):
 		dr.note(e)
 	default:
 		return nil, refusal(dr.item, "blocked")
@@ -243,6 +243,11 @@ func decideBlock(d *desk, r *request) (*verdict, *core.Error) {
 	a := okItem(dr.item)
 	a.Blockers = some(dr.item.Blockers)
 	return one(dr, a)
+}
+
+// blockable tells whether a blocker can be raised on an item in this status.
+func blockable(s core.Status) bool {
+	return s == core.StatusReady || s == core.StatusBlocked || s == core.StatusClaimed || s == core.StatusInProgress
 }
 
 // decideUnblock resolves a blocker; with the last one the item becomes ready.

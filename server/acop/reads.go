@@ -146,8 +146,8 @@ func itemQuery(p url.Values) (store.ItemQuery, *core.Error) {
 		}
 	}
 	var refused *core.Error
-	q.Claimable, refused = flag(p, "claimable", refused)
-	q.Actionable, refused = flag(p, "actionable", refused)
+	q.Claimable, refused = yes(p, "claimable", refused)
+	q.Actionable, refused = yes(p, "actionable", refused)
 	if refused != nil {
 		return q, refused
 	}
@@ -182,7 +182,7 @@ func itemQuery(p url.Values) (store.ItemQuery, *core.Error) {
 var itemFilters = []string{"agent", "between", "status", "repo", "branch", "blocker_code", "claimable", "actionable", "q", "order",
 	"limit", "cursor", "min_revision"}
 
-func flag(p url.Values, name string, before *core.Error) (bool, *core.Error) {
+func yes(p url.Values, name string, before *core.Error) (bool, *core.Error) {
 	switch p.Get(name) {
 	case "", "0", "false":
 		return false, before
