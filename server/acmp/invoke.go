@@ -51,6 +51,10 @@ func (p *Provider) launch(t *Task, a admitted) {
 		t.refuse(&outcome{err: bad})
 		return
 	}
+	if err := p.begun(t); err != nil {
+		t.refuse(internalError(t.id, err.Error()))
+		return
+	}
 	for _, chunk := range a.chunks {
 		p.takeChunk(t, chunk)
 	}
@@ -66,7 +70,7 @@ func (p *Provider) seen(e *entry, ip acmp.InvokeParams, principal string) (*Task
 	if t == nil {
 		return nil, internalErrorValue(ip.TaskID, "outcome no longer held")
 	}
-	if !sameWork(t.params, ip) {
+	if !t.restored && !sameWork(t.params, ip) {
 		p.log.Warn("a task_id came again with other parameters; the first ones hold", "task", ip.TaskID)
 	}
 	return t, nil
@@ -84,7 +88,7 @@ func (p *Provider) newTask(ip acmp.InvokeParams, principal string) *Task {
 		id: ip.TaskID, principal: principal, params: ip, limits: &p.opts.Limits,
 		deadline: time.Now().Add(timeout),
 		interval: now.interval, grace: now.grace,
-		input: newInput(), returned: make(chan struct{}), onDone: p.table.ended,
+		input: newInput(), returned: make(chan struct{}), recorded: make(chan struct{}), onDone: p.ended,
 		waiters: map[*waiter]struct{}{}, room: make(chan struct{}),
 	}
 	// Its context is no child of the request's: it outlives the request (D-01), and

@@ -106,6 +106,9 @@ type Options struct {
 	// Escrow judges escrow ids; nil accepts them as unverified, and says so in
 	// the log (D-18).
 	Escrow EscrowVerifier
+	// Data is a folder in which outcomes outlive this process (D-12), made if need be;
+	// "" keeps them in memory only. One provider at a time can use it.
+	Data string
 	// Watchdog is the argv of a program that runs [Watchdog]: it ends the groups
 	// of running commands should this process be killed. Empty means none.
 	Watchdog []string

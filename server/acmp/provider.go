@@ -27,6 +27,7 @@ type Provider struct {
 	log     *slog.Logger
 	live    atomic.Pointer[live] // replaced by Reload, never changed
 	offers  *offers              // nil: layer 6 is not served
+	journal *journal             // nil without a data folder
 	table   *table
 	server  *mcp.Server // answers on HTTP
 	handler http.Handler
@@ -55,6 +56,10 @@ func New(opts Options) (*Provider, error) {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.life, p.end = context.WithCancel(context.Background()) // ends with Close
+	if err := p.remember(); err != nil {
+		p.end()
+		return nil, err
+	}
 	p.runner = newRunner(opts.Watchdog, p.log)
 	if opts.OfferValid > 0 {
 		p.offers = newOffers(opts.OfferValid, opts.Limits)
@@ -102,6 +107,9 @@ func (p *Provider) close(ctx context.Context) error {
 		}
 	}
 	defer p.end()
+	if p.journal != nil {
+		defer p.journal.close()
+	}
 	defer p.runner.close()
 	last := time.NewTimer(p.opts.Limits.HandlerStopTime)
 	defer last.Stop()

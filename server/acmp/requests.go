@@ -139,6 +139,11 @@ func (p *Provider) serve(ctx context.Context, e entered, id json.RawMessage, c c
 	if err != nil {
 		return nil
 	}
+	select {
+	case <-e.task.recorded:
+	case <-c.gone:
+		return nil
+	}
 	res, bad := p.answer(e.task, o, e.stream)
 	return response(id, res, bad)
 }

@@ -28,6 +28,8 @@ type Task struct {
 	grace     time.Duration
 	input     *input        // nil unless input_stream
 	returned  chan struct{} // closed when the handler is gone
+	recorded  chan struct{} // closed when the outcome may be told
+	restored  bool          // from the journal: it never ran here
 	onDone    func(*Task)   // tells the table, once, without t.mu
 
 	mu       sync.Mutex
