@@ -14,8 +14,8 @@ const (
 	// The patience with an absent lead: after it the conductor decides, so that
 	// the story goes on.
 	grantAfter   = 60 * time.Second
-	unblockAfter = 4 * time.Minute
-	decideAfter  = 6 * time.Minute
+	unblockAfter = 2 * time.Minute
+	decideAfter  = 4 * time.Minute
 	consumeAfter = 45 * time.Second
 	requeueAfter = 60 * time.Second
 )

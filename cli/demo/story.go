@@ -169,9 +169,9 @@ func (t *teller) next(ask bool) scene {
 	switch {
 	case dice[1] < 18 && ask:
 		s.ask, s.title = true, fmt.Sprintf(laterAsks[dice[3]], area.area)
-	case dice[1] < 24:
+	case dice[1] >= 18 && dice[1] < 22:
 		s.waits = "a date from the operations team"
-	case dice[1] < 38 && len(t.ids) > 0:
+	case dice[1] >= 22 && dice[1] < 38 && len(t.ids) > 0:
 		s.needs = []string{t.ids[t.n%len(t.ids)]}
 	case dice[2] < 15:
 		s.forWhom = castOf[dice[2]%len(castOf)].id

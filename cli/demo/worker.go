@@ -112,12 +112,12 @@ func (w *worker) await(ctx context.Context, act acop.Act, news <-chan acop.Event
 		w.between(ctx, 4*time.Second, 8*time.Second)
 		return nil, time.Time{}, err
 	}
-	patience := time.After(4 * time.Minute)
+	enough := time.After(4 * time.Minute)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil, time.Time{}, ctx.Err()
-		case <-patience:
+		case <-enough:
 			return nil, time.Time{}, err
 		case e, ok := <-news:
 			if !ok {
@@ -185,9 +185,9 @@ func (w *worker) listen(ctx context.Context, item string, after uint64) <-chan a
 	return news
 }
 
-// enough is how much completed work, and how many questions, are left to the
-// lead before the reviewer helps out.
-const enough = 5
+// patience is how long completed work and questions are left to the lead before
+// the reviewer helps out, so that a box whose lead looks elsewhere stays lively.
+const patience = 40 * time.Second
 
 // review does one thing that the lead has left for long: it accepts completed
 // work of others or answers a question. It reports whether there was one.
@@ -197,17 +197,15 @@ func (w *worker) review(ctx context.Context) bool {
 		return false
 	}
 	var oldest *acop.Item
-	done := 0
 	for _, i := range snap.Items {
 		if i.Status() != acop.StatusCompleted || i.Completion == nil || i.Completion.CompletedBy == w.actor.id {
 			continue
 		}
-		done++
 		if oldest == nil || i.StatusSinceUTC.Before(oldest.StatusSinceUTC) {
 			oldest = i
 		}
 	}
-	if done > enough {
+	if oldest != nil && snap.AtUTC.Sub(oldest.StatusSinceUTC) > patience {
 		_, err := w.do(ctx, acop.Act{Verb: acop.VerbAccept, WorkItemID: oldest.ID(), IfRevision: oldest.Revision,
 			Reason: "evidence read, looks right"})
 		return err == nil
@@ -215,7 +213,7 @@ func (w *worker) review(ctx context.Context) bool {
 	return w.answer(ctx, snap)
 }
 
-// answer decides the oldest open question when there are many.
+// answer decides the oldest open question when it has waited for long.
 func (w *worker) answer(ctx context.Context, snap *acop.Snapshot) bool {
 	var open []*acop.BlackboardEntry
 	answered := map[string]bool{}
@@ -231,7 +229,7 @@ func (w *worker) answer(ctx context.Context, snap *acop.Snapshot) bool {
 			open = append(open, e)
 		}
 	}
-	if len(open) < 3 {
+	if len(open) == 0 || snap.AtUTC.Sub(open[0].CreatedAtUTC) < patience {
 		return false
 	}
 	return w.post(ctx, open[0].WorkItemID, acop.BlackboardEntry{

@@ -25,7 +25,7 @@ func workerFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
 		f.Add("", pane.Clean(r.ask.Title, 200), st.Muted)
 		f.Add("waits", kit.Ago(r.ask.Since, c.Now), st.Text)
 		f.Add("if not", pane.Clean(r.ask.Consequence, 400), st.Muted)
-		f.Add("", pane.Clean(r.ask.Detail, 400), st.Muted)
+		f.AddProse("", r.ask.Detail, 400, st.Muted)
 	} else if a.Waiting > 0 {
 		f.Add("asks", count(a.Waiting, "claim request waits for a lead", "claim requests wait for a lead"), st.Wait)
 	}
@@ -65,14 +65,14 @@ func leaseFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
 	f.Add("renewed", renewed, st.Text)
 	f.Add("claim beat", pane.Ago(l.HeartbeatAtUTC.Std(), c.OwnerNow()), st.Text)
 	if h := l.LastHeartbeat; h != nil {
-		f.Add("", pane.Clean(strings.TrimSpace(h.ProgressStatus+" "+h.ProgressSummary), 400), st.Muted)
+		f.AddProse("", strings.TrimSpace(h.ProgressStatus+" "+h.ProgressSummary), 400, st.Muted)
 	}
 	progress, style := pane.Ago(r.agent.LastProgress, c.OwnerNow()), st.Text
 	if r.agent.NoProgress {
 		progress, style = "renews, but none for "+kit.Ago(r.agent.LastProgress, c.OwnerNow()), st.Warn
 	}
 	f.Add("progress", progress, style)
-	f.Add("", pane.Clean(r.agent.ProgressText, 400), st.Muted)
+	f.AddProse("", r.agent.ProgressText, 400, st.Muted)
 	f.Add("granted", kit.Stamp(l.Claim.GrantedAtUTC.Std())+grantedBy(l), st.Muted)
 	f.Add("claim", text.ID(text.Head(l.Claim.ClaimID, 256)), st.Muted)
 }
@@ -92,7 +92,7 @@ func providerFacts(c *screen.Ctx, f *pane.Sheet, v *fleet.ProviderView) {
 	if !p.Since.IsZero() {
 		f.Add("since", kit.Ago(p.Since, c.Now), st.Text)
 	}
-	f.Add("problem", pane.Clean(p.Problem, 1024), st.Bad)
+	f.AddProse("problem", p.Problem, 1024, st.Bad)
 	f.Add("endpoint", text.ID(text.Head(p.Endpoint, 1024)), st.Text)
 	f.Add("calls itself", text.ID(text.Head(p.ProviderID, 256)), st.Muted)
 	f.Add("tasks", tasksOf(v)+fmt.Sprintf(", %d cancelled", v.Cancelled), st.Text)
@@ -103,7 +103,7 @@ func providerFacts(c *screen.Ctx, f *pane.Sheet, v *fleet.ProviderView) {
 		}
 		f.Add("cost", cost, st.Text)
 	}
-	f.Add("failure", pane.Clean(v.LastFailure, 1024), st.Warn)
+	f.AddProse("failure", v.LastFailure, 1024, st.Warn)
 	if p.Settings == nil {
 		return
 	}

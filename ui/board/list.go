@@ -34,13 +34,13 @@ const (
 var listCols = []kit.Col{
 	lMark:   {W: 1},
 	lStatus: {W: 13, Min: 11},
-	lTitle:  {W: 32, Min: 22, Grow: 4},
+	lTitle:  {W: 34, Min: 22, Grow: 4},
 	// Titles repeat; the end of the id tells such items apart.
 	lID:     {W: 20, Min: 10, Rank: 1},
 	lKind:   {W: 11, Rank: 7},
 	lPrio:   {W: 6, Rank: 2},
 	lScore:  {W: 4, Rank: 6, Right: true},
-	lHolder: {W: 12, Min: 8, Grow: 1},
+	lHolder: {W: 13, Min: 9, Grow: 1},
 	lBar:    {W: kit.BarCells},
 	lLeft:   {W: 5, Right: true},
 	lNote:   {W: 16, Min: 12, Grow: 2, Rank: 4},

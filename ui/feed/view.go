@@ -91,7 +91,7 @@ func (s *Screen) head(c *screen.Ctx, tb pane.Table, w int) string {
 	if n := s.fresh(c); n > 0 {
 		note = kit.Count(n) + " new below, G"
 	} else if s.tail.Following() {
-		note = "following, k selects"
+		note = pane.FollowNote(tb.W(cConf) > 0)
 	} else if s.text != "" {
 		note = fmt.Sprintf("%d of %d", s.count(c), len(c.State.Entries))
 	}

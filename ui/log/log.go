@@ -24,7 +24,7 @@ type Screen struct {
 	tail  pane.Tail
 	rows  rows
 	// brief hides renewals and heartbeats, which drown everything else when
-	// many agents are at work.
+	// many agents are at work. It is how a log begins.
 	brief bool
 }
 
@@ -39,7 +39,7 @@ type rows struct {
 }
 
 // New makes the log.
-func New() *Screen { return &Screen{} }
+func New() *Screen { return &Screen{brief: true} }
 
 // ID implements screen.Screen.
 func (s *Screen) ID() screen.ID { return screen.Log }

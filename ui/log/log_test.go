@@ -50,6 +50,7 @@ func TestFollowAndFilter(t *testing.T) {
 	st := worlds.One()
 	c := worlds.Ctx(st, 78, 20)
 	s := New()
+	press(s, c, "v") // with heartbeats
 	s.View(c)
 	event(st, 1)
 	if v := view(s, c); !strings.Contains(v, "number 1") {
@@ -94,7 +95,6 @@ func TestHideHeartbeats(t *testing.T) {
 	for n := range 5 {
 		event(st, n)
 	}
-	press(s, c, "v")
 	if got := len(s.Shown(c)); got != before {
 		t.Errorf("%d lines shown, want %d", got, before)
 	}

@@ -71,7 +71,7 @@ func (s *Screen) empty(c *screen.Ctx) string {
 func (s *Screen) list(c *screen.Ctx, d pane.Detail, n int) []string {
 	tb := pane.NewTable(cols, d.ListW)
 	out := make([]string, 0, d.ListH)
-	out = append(out, pane.Over(c.Styles, tb.Head(c.Styles), s.note(c, n), d.ListW))
+	out = append(out, pane.Over(c.Styles, tb.Head(c.Styles), s.note(c, tb, n), d.ListW))
 	from, to := s.tail.Visible(n)
 	for i := from; i < to && len(out) < d.ListH; i++ {
 		out = append(out, s.row(c, tb, i))
@@ -84,7 +84,7 @@ func (s *Screen) list(c *screen.Ctx, d pane.Detail, n int) []string {
 
 // note says what came since the reader left the end, what the filter hides, or
 // what is no longer kept.
-func (s *Screen) note(c *screen.Ctx, n int) string {
+func (s *Screen) note(c *screen.Ctx, tb pane.Table, n int) string {
 	fresh := 0
 	if !s.tail.Following() {
 		for i := n - 1; i >= 0 && s.num(c, i) >= s.tail.Mark(); i-- {
@@ -95,7 +95,7 @@ func (s *Screen) note(c *screen.Ctx, n int) string {
 	case fresh > 0:
 		return kit.Count(fresh) + " new below, G"
 	case s.tail.Following():
-		return "following, k selects"
+		return pane.FollowNote(tb.W(cReason) > 0)
 	case s.text != "" || s.brief:
 		return fmt.Sprintf("%d of %d", n, len(c.State.Log))
 	case c.State.LogBase > 0:
@@ -112,7 +112,7 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
 	if c.Now.Sub(l.At) < freshFor && !l.routine() {
 		body = st.Fresh
 	}
-	return tb.Row(st, sel, []pane.Cell{
+	cells := []pane.Cell{
 		cMark:    {Text: mark, Style: st.Accent},
 		cTime:    {Text: kit.Clock(l.At, true), Style: st.Muted},
 		cActor:   {Text: pane.CleanName(st.G, l.Actor, tb.W(cActor)), Style: body},
@@ -121,7 +121,13 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
 		cOutcome: {Text: glyph + " " + l.Outcome, Style: style},
 		cChange:  {Text: pane.Clean(l.change(st.G.Arrow), tb.W(cChange)), Style: st.Muted},
 		cReason:  {Text: pane.Clean(l.Reason, tb.W(cReason)), Style: st.Muted},
-	})
+	}
+	if l.Outcome == outNote {
+		// A note is one sentence: it has the room of the columns it does not need.
+		cells[cTarget] = pane.Cell{Text: pane.Clean(l.Reason, 240), Style: body}
+		return tb.RowSpan(st, sel, cells, cTarget, cReason)
+	}
+	return tb.Row(st, sel, cells)
 }
 
 // freshFor is how long a new line stays bright.
@@ -146,7 +152,7 @@ func (s *Screen) details(c *screen.Ctx, i, w, h int) []string {
 	f := pane.NewSheet(st, w, h)
 	glyph, style := outcomeMark(st, l.Outcome)
 	f.Line(style.Render(glyph+" "+l.Outcome) + " " + st.Strong.Render(text.Clip(pane.Clean(l.Verb, 40), 40)))
-	f.Add("reason", text.Line(text.Head(l.Reason, 4096)), st.Text)
+	f.AddProse("reason", l.Reason, 4096, st.Text)
 	f.Add("code", text.ID(text.Head(l.Code, 128)), style)
 	if l.Outcome != outRefused {
 		f.Add("change", pane.Clean(l.change(st.G.Arrow), 80), st.Text)

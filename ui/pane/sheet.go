@@ -42,6 +42,17 @@ func (f *Sheet) Add(label, value string, style theme.Style) {
 	}
 }
 
+// AddProse puts a fact that is raw prose of several lines, of which it reads at
+// most max bytes.
+func (f *Sheet) AddProse(label, raw string, limit int, style theme.Style) {
+	for _, line := range text.Block(text.Head(raw, limit)) {
+		f.Add(label, line, style)
+		if line != "" {
+			label = ""
+		}
+	}
+}
+
 // Prose puts several lines of clean text over the whole width.
 func (f *Sheet) Prose(lines []string, style theme.Style) {
 	for _, l := range lines {

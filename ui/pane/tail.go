@@ -65,3 +65,12 @@ func (t *Tail) New(end int) int {
 
 // Mark is the end as it was when the reader left it.
 func (t *Tail) Mark() int { return t.mark }
+
+// FollowNote tells in a heading that the list follows; with room also how to
+// stop it.
+func FollowNote(room bool) string {
+	if room {
+		return "following, k selects"
+	}
+	return "following"
+}

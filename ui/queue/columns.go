@@ -84,12 +84,8 @@ func words(c *screen.Ctx, a *fleet.Ask, t screen.Target, ws []int) (title, detai
 		return "", title, st.Muted
 	case title == "":
 		return "", detail, st.Muted
-	case a.Kind == fleet.AskDecide, a.Kind == fleet.AskBlocked, a.Kind == fleet.AskReview, plainWait(a):
+	case a.Kind == fleet.AskDecide, a.Kind == fleet.AskBlocked, a.Kind == fleet.AskReview:
 		title, detail = detail, title
 	}
 	return "", detail + " " + st.G.Dot + " " + title, st.Muted
 }
-
-// plainWait reports a request to claim that nothing speaks against: that it
-// waits goes without saying.
-func plainWait(a *fleet.Ask) bool { return a.Kind == fleet.AskGrant && a.Detail == "" }

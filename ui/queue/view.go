@@ -160,8 +160,11 @@ func what(c *screen.Ctx, a *fleet.Ask, w int) string {
 }
 
 func detailOf(a *fleet.Ask) string {
-	if a.Detail != "" {
+	switch {
+	case a.Detail != "":
 		return a.Detail
+	case a.Kind == fleet.AskGrant:
+		return "" // that a request waits goes without saying
 	}
 	return a.Reason
 }

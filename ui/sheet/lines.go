@@ -315,8 +315,11 @@ func (s *Sheet) events(p *page) {
 	}
 	for _, e := range evs {
 		line := pane.Clean(e.Actor, 24) + " " + pane.Clean(e.Verb, 20)
+		if e.From != "" && e.From != e.To {
+			line += " " + pane.Clean(string(e.From), 20)
+		}
 		if e.From != e.To && e.To != "" {
-			line += " " + pane.Clean(string(e.From), 20) + " " + st.G.Arrow + " " + pane.Clean(string(e.To), 20)
+			line += " " + st.G.Arrow + " " + pane.Clean(string(e.To), 20)
 		}
 		if e.Code != "" {
 			line += " refused: " + pane.Clean(e.Code, 40)

@@ -120,7 +120,7 @@ func (s *Screen) clocks(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 	}
 	f.Add("progress", progressWords(t), st.Text)
 	f.Add("last news", pane.Ago(t.LastProgress, c.Now), st.Text)
-	f.Add("detail", text.Line(text.Head(t.Detail, 1024)), st.Text)
+	f.AddProse("detail", t.Detail, 1024, st.Text)
 	if t.CancelRequestedAt.IsZero() {
 		return
 	}
@@ -131,7 +131,7 @@ func (s *Screen) clocks(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 		cancel += ", not acknowledged yet"
 	}
 	f.Add("cancel", cancel, st.Wait)
-	f.Add("", text.Line(text.Head(t.CancelReason, 1024)), st.Muted)
+	f.AddProse("", t.CancelReason, 1024, st.Muted)
 }
 
 func lifeOf(t *fleet.Task, now time.Time) acmp.Life {
@@ -189,7 +189,7 @@ func (s *Screen) outcome(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 	}
 	if t.Err != nil {
 		f.Gap()
-		f.Add("error", text.Line(text.Head(t.Err.Error(), 2048)), st.Bad)
+		f.AddProse("error", t.Err.Error(), 2048, st.Bad)
 		if t.Err.Local {
 			f.Add("", "said by this program, not by the provider", st.Muted)
 		}

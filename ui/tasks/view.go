@@ -109,7 +109,7 @@ var cols = []kit.Col{
 	cMark:       {W: 1},
 	cState:      {Title: "STATE", W: 12},
 	cTask:       {Title: "TASK", W: 13, Min: 10},
-	cCapability: {Title: "CAPABILITY", W: 16, Min: 10, Grow: 1},
+	cCapability: {Title: "CAPABILITY", W: 17, Min: 10, Grow: 1},
 	cProvider:   {Title: "PROVIDER", W: 12, Min: 8, Rank: 5},
 	cLife:       {Title: "LIFE", W: kit.BarCells},
 	cAge:        {Title: "SIGN", W: 5, Right: true},
@@ -117,7 +117,7 @@ var cols = []kit.Col{
 	cPercent:    {Title: "", W: 4, Right: true},
 	cLeft:       {Title: "DEADLINE", W: 8, Right: true},
 	cCost:       {Title: "COST/CEIL", W: 11, Min: 9, Rank: 3, Right: true},
-	cTry:        {Title: "TRY", W: 3, Rank: 4, Right: true},
+	cTry:        {Title: "TRY", W: 3, Rank: 7, Right: true},
 	cDetail:     {Title: "DETAIL", W: 24, Min: 16, Grow: 3, Rank: 6},
 }
 
