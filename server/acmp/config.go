@@ -21,17 +21,30 @@ type Config struct {
 	ProviderID        string        // default agent:signalbox:local
 	HeartbeatInterval time.Duration // 0: no heartbeats
 	Grace             time.Duration // 0: the default of [Options]
+	OfferValid        time.Duration // how long a quote holds; default 5 s
+	RefuseEscrow      bool          // refuse every escrow id: nobody here can verify one
 	Capabilities      []Capability
 }
 
 // defaultProviderID names a provider whose configuration does not.
 const defaultProviderID = "agent:signalbox:local"
 
+// defaultOfferValid is how long a quote holds where the configuration says nothing.
+const defaultOfferValid = 5 * time.Second
+
+// What a configuration may be at most: a person writes it.
+const (
+	maxConfigBytes = 1 << 20
+	maxConfigDepth = 64
+)
+
 // configFile is the form of the file.
 type configFile struct {
 	ProviderID   at[string]           `yaml:"provider_id"`
 	Heartbeat    at[int64]            `yaml:"heartbeat_interval_ms"`
 	Grace        at[int64]            `yaml:"disconnect_grace_ms"`
+	OfferValid   at[int64]            `yaml:"offer_valid_ms"`
+	Escrow       at[string]           `yaml:"escrow"`
 	Capabilities at[[]capabilityFile] `yaml:"capabilities"`
 }
 
@@ -68,6 +81,9 @@ func LoadConfig(path string) (Config, error) {
 }
 
 func parseConfig(raw []byte, dir string) (Config, error) {
+	if err := checkForm(raw); err != nil {
+		return Config{}, err
+	}
 	file, err := parser.ParseBytes(raw, 0)
 	if err != nil {
 		return Config{}, yamlProblem(err)
@@ -77,7 +93,7 @@ func parseConfig(raw []byte, dir string) (Config, error) {
 	}
 	var f configFile
 	body := file.Docs[0].Body
-	if err := checkKeys(body, "the configuration", "provider_id", "heartbeat_interval_ms", "disconnect_grace_ms", "capabilities"); err != nil {
+	if err := checkKeys(body, "the configuration", "provider_id", "heartbeat_interval_ms", "disconnect_grace_ms", "offer_valid_ms", "escrow", "capabilities"); err != nil {
 		return Config{}, err
 	}
 	if err := yaml.NodeToValue(body, &f, yaml.Strict()); err != nil {
@@ -103,6 +119,19 @@ func (f *configFile) config(dir string) (Config, error) {
 	}
 	if c.Grace, err = f.Grace.millis("disconnect_grace_ms"); err != nil {
 		return c, err
+	}
+	if c.OfferValid, err = f.OfferValid.millis("offer_valid_ms"); err != nil {
+		return c, err
+	}
+	if c.OfferValid == 0 {
+		c.OfferValid = defaultOfferValid
+	}
+	switch f.Escrow.v {
+	case "", "unverified":
+	case "refuse":
+		c.RefuseEscrow = true
+	default:
+		return c, f.Escrow.errorf("escrow %q is not one of unverified, refuse", f.Escrow.v)
 	}
 	names := map[string]int{}
 	for _, cf := range f.Capabilities.v {

@@ -112,3 +112,37 @@ func TestBadConfigs(t *testing.T) {
 		t.Errorf("missing file: %v", err)
 	}
 }
+
+// B104 in spirit: what a decoder might never finish is refused at once.
+func TestHostileConfigs(t *testing.T) {
+	const head = "provider_id: agent:a:b\ncapabilities:\n  - name: x\n    command: [cat]\n"
+	laughs := "a: &a [x]\n"
+	for i := range 12 {
+		c := string(rune('a' + i))
+		n := string(rune('b' + i))
+		laughs += n + ": &" + n + " [*" + c + strings.Repeat(", *"+c, 9) + "]\n"
+	}
+	for name, text := range map[string]string{
+		"anchors":   laughs,
+		"alias":     head + "x: *nobody\n",
+		"itself":    "capabilities: &a\n  - *a\n",
+		"merge":     head + "  - <<: {name: y}\n",
+		"brackets":  "capabilities: " + strings.Repeat("[", 100_000),
+		"dashes":    strings.Repeat("- ", 100_000),
+		"long":      head + "# " + strings.Repeat("x", 2<<20),
+		"quote":     head + "dir: \"" + strings.Repeat("x", 1000),
+		"binary":    "\x00\xff\xfe\x01",
+		"directive": "%YAML 9.9\n---\n" + head,
+	} {
+		done := make(chan error, 1)
+		go func() { _, err := LoadConfig(writeConfig(t, text)); done <- err }()
+		select {
+		case err := <-done:
+			if name != "directive" && (err == nil || strings.Contains(err.Error(), "\n")) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(patience):
+			t.Errorf("%s: not done", name)
+		}
+	}
+}

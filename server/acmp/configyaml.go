@@ -9,7 +9,36 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 )
+
+// checkForm refuses what no configuration needs and a decoder may never finish:
+// very long or deep files, and anchors and aliases, which can grow without bound.
+func checkForm(raw []byte) error {
+	if len(raw) > maxConfigBytes {
+		return fmt.Errorf("the file is larger than the %d bytes a configuration may have", maxConfigBytes)
+	}
+	depth := 0
+	for _, t := range lexer.Tokenize(string(raw)) {
+		line := 0
+		if t.Position != nil {
+			line = t.Position.Line
+		}
+		switch t.Type {
+		case token.AnchorType, token.AliasType, token.MergeKeyType:
+			return &lineError{line, "anchors and aliases (&, *, <<) are not taken here: write the value out"}
+		case token.SequenceStartType, token.MappingStartType:
+			depth++
+		case token.SequenceEndType, token.MappingEndType:
+			depth--
+		}
+		if depth > maxConfigDepth || t.Position != nil && t.Position.Column > 4*maxConfigDepth && t.Type == token.SequenceEntryType {
+			return &lineError{line, "the file is nested deeper than any configuration is"}
+		}
+	}
+	return nil
+}
 
 // lineError is what is wrong on one line of a file.
 type lineError struct {
