@@ -24,6 +24,8 @@ type fakeProvider struct {
 	settings string // JSON of the ACMP extension; "" = none
 	// invoke answers one acmp/invoke; n counts them from 1.
 	invoke func(w *answerWriter, req wireRequest, n int)
+	// other, where set, may answer any other request; false leaves it alone.
+	other func(w *answerWriter, req wireRequest) bool
 
 	mu       sync.Mutex
 	requests []wireRequest
@@ -108,6 +110,7 @@ func (p *fakeProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.discover(w, req)
 	case req.Method == acmp.MethodInvoke:
 		p.invoke(&answerWriter{ResponseWriter: w, req: req, t: p.t}, req, n)
+	case p.other != nil && p.other(&answerWriter{ResponseWriter: w, req: req, t: p.t}, req):
 	case len(req.ID) == 0:
 		w.WriteHeader(http.StatusAccepted)
 	default:

@@ -54,8 +54,10 @@ func newMCPClient(version string) (*mcp.Client, error) {
 		}},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
-	err := mcp.AddSendingCustomMethod[*invokeParams, *rawResult](c, acmp.MethodInvoke)
-	return c, err
+	if err := mcp.AddSendingCustomMethod[*invokeParams, *rawResult](c, acmp.MethodInvoke); err != nil {
+		return nil, err
+	}
+	return c, addOfferMethods(c)
 }
 
 // openSession connects and asks what the provider is (server/discover).

@@ -75,6 +75,8 @@ func runChild(role string) {
 			}
 		case acmp.MethodInvoke:
 			childInvoke(role, w, say)
+		case acmp.MethodOfferRequest:
+			say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, req.ID)
 		case acmp.MethodCancel:
 			say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-33004,"message":"Task cancelled"}}`, os.Getenv("LAST_ID"))
 		}
