@@ -20,6 +20,7 @@ import (
 	"signalbox/model/fleet"
 	"signalbox/ui"
 	"signalbox/ui/input"
+	"signalbox/ui/theme"
 )
 
 // leaveWithin bounds what ending the dashboard may take once the screen is gone.
@@ -48,6 +49,10 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	if err := g.requireTerminal(); err != nil {
 		return err
 	}
+	conf, err := g.loadConfig()
+	if err != nil {
+		return failf(exitUsage, "%w", err)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	owner, err := acop.New(acop.Options{BaseURL: d.server, Token: d.token, Identity: d.identity, Log: d.log})
@@ -64,6 +69,7 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	buyer, err := acmp.New(acmp.Options{
 		Providers:    d.providers,
 		StateDir:     d.buyerDir,
+		Transcripts:  conf.Transcripts.bounds(),
 		Events:       func(e macmp.TaskEvent) { feed.put(fleet.TaskHappened{Event: e}) },
 		ProviderSeen: func(p macmp.Provider) { feed.put(fleet.ProviderSeen{Provider: p, At: time.Now()}) },
 		Log:          d.log,
@@ -75,8 +81,10 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	}
 	model := ui.New(ctx, ui.Options{
 		Owner: owner, Buyer: buyer, Identity: d.identity, Server: d.server,
-		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii,
+		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii || conf.ASCII,
 		CarriesOwner: d.carriesOwner, Passing: d.passing,
+		Theme: theme.Name(conf.Theme), NoMouse: conf.Mouse == "off", Keys: conf.bound(),
+		Notify: conf.Notify.how, Floor: conf.floor(), OnAsk: onAsk(conf.OnAsk, d.log), NotifyBy: onAsk(conf.Notify.command, d.log),
 		Save: g.saveExport, Editor: g.editor(), HoldInput: keyboard.Pause, Log: d.log,
 	})
 	program = tea.NewProgram(&guarded{Model: model, crash: guard},
@@ -102,6 +110,14 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 		return crashed
 	}
 	return dashboardError(err, caught())
+}
+
+// onAsk is the port for a command of the person's, nil for none.
+func onAsk(command []string, log *slog.Logger) func(context.Context, fleet.Ask) {
+	if h := newHook(command, log); h != nil {
+		return h.run
+	}
+	return nil
 }
 
 // leave ends the clients; what they cannot finish in time is left to the end of

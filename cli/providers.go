@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -11,9 +10,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/adrg/xdg"
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 	"github.com/mattn/go-shellwords"
 
 	"signalbox/client/acmp"
@@ -130,6 +126,10 @@ type providerConfig struct {
 	Dir       string            `yaml:"dir"`
 	TokenFile string            `yaml:"token_file"`
 	Env       map[string]string `yaml:"env"`
+
+	ClientCert string `yaml:"client_cert"`
+	ClientKey  string `yaml:"client_key"`
+	CAFile     string `yaml:"ca_file"`
 }
 
 // words is a command as a list of words or as one line to split.
@@ -151,59 +151,27 @@ func (w *words) UnmarshalYAML(unmarshal func(any) error) error {
 	return err
 }
 
-// configProviders reads the providers of the config file: the one of --config,
-// which must exist, or the usual one, which need not.
+// configProviders gives the providers of the config file.
 func (g *globals) configProviders(insecureHTTP bool) ([]acmp.ProviderSpec, error) {
-	path, given := g.config, g.config != ""
-	if !given {
-		path = g.defaultConfig()
-	}
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && !given {
-		return nil, nil
-	}
+	c, err := g.loadConfig()
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
-	}
-	// The other keys belong to others; only this one is strict here.
-	var doc struct {
-		Providers ast.Node `yaml:"providers"`
-	}
-	var entries []providerConfig
-	err = yaml.Unmarshal(raw, &doc)
-	if err == nil && doc.Providers != nil {
-		err = yaml.NodeToValue(doc.Providers, &entries, yaml.DisallowUnknownField())
-	}
-	if err != nil {
-		return nil, configError(path, err)
+		return nil, err
 	}
 	var out []acmp.ProviderSpec
-	for i, c := range entries {
-		s, err := c.spec(filepath.Dir(path), insecureHTTP)
-		if err != nil {
-			return nil, fmt.Errorf("%s: providers[%d] %s: %w", path, i, c.Name, err)
+	seen := map[string]bool{}
+	for i := range c.Providers {
+		p := &c.Providers[i]
+		s, err := p.spec(filepath.Dir(c.path), insecureHTTP)
+		if err == nil && seen[p.Name] {
+			err = errors.New("the name is taken by an entry above")
 		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: providers[%d] %s: %w", c.path, i, p.Name, err)
+		}
+		seen[p.Name] = true
 		out = append(out, s)
 	}
 	return out, nil
-}
-
-func (g *globals) defaultConfig() string {
-	if dir := g.sys.Env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "signalbox", "config.yaml")
-	}
-	return filepath.Join(xdg.ConfigHome, "signalbox", "config.yaml")
-}
-
-// configError makes one line of a YAML error, with its place.
-func configError(path string, err error) error {
-	var at yaml.Error
-	if errors.As(err, &at) && at.GetToken() != nil {
-		pos := at.GetToken().Position
-		return fmt.Errorf("%s:%d:%d: %s", path, pos.Line, pos.Column, strings.ReplaceAll(at.GetMessage(), "\n", " "))
-	}
-	msg, _, _ := strings.Cut(err.Error(), "\n")
-	return fmt.Errorf("%s: %s", path, msg)
 }
 
 func (c *providerConfig) spec(dir string, insecureHTTP bool) (acmp.ProviderSpec, error) {
@@ -222,12 +190,15 @@ func (c *providerConfig) spec(dir string, insecureHTTP bool) (acmp.ProviderSpec,
 	for k, v := range c.Env {
 		s.Env = append(s.Env, k+"="+v)
 	}
-	if c.TokenFile != "" {
-		path := c.TokenFile
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
+	beside := func(path string) string {
+		if path == "" || filepath.IsAbs(path) {
+			return path
 		}
-		token, err := readTokenFile(path)
+		return filepath.Join(dir, path)
+	}
+	s.ClientCert, s.ClientKey, s.CAFile = beside(c.ClientCert), beside(c.ClientKey), beside(c.CAFile)
+	if c.TokenFile != "" {
+		token, err := readTokenFile(beside(c.TokenFile))
 		if err != nil {
 			return s, err
 		}

@@ -107,6 +107,7 @@ func newRoot(g *globals) *cobra.Command {
 	f.BoolVar(&g.noColor, "no-color", false, "use no colour")
 	f.BoolVar(&g.ascii, "ascii", false, "draw with ASCII characters only")
 	root.AddCommand(newDemoCommand(g))
+	root.AddCommand(newConfigCommand(g))
 	root.AddCommand(newCompactCommand(g))
 	root.AddCommand(newInvokeCommand(g))
 	root.AddCommand(newProvideCommand(g))

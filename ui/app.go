@@ -41,8 +41,12 @@ type Options struct {
 	// screen; see [Model.Background].
 	CanBackground bool
 	// Notify is how a new ask makes itself known while the terminal has no
-	// focus: "" or "off", "bell", "osc".
+	// focus: "" or "off", "bell", "osc", "command" by NotifyBy.
 	Notify string
+	// NotifyBy is called from a command with the worst ask that arrived.
+	NotifyBy func(context.Context, fleet.Ask)
+	// Floor is the severity below which an ask does not make itself known.
+	Floor fleet.Severity
 	// OnAsk, when not nil, is called from a command for every ask that arrives.
 	OnAsk func(context.Context, fleet.Ask)
 	// Save, when not nil, writes an export and returns where it stands.

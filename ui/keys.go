@@ -3,22 +3,40 @@ package ui
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"signalbox/ui/screen"
 )
 
+// KeyError says what is wrong with the keys of one action.
+type KeyError struct {
+	Action string // as it stands in the set of keys
+	why    string
+}
+
+// Error implements error.
+func (e *KeyError) Error() string { return "keys: " + e.why }
+
 // CheckKeys says what is wrong with a set of keys for actions: an action that
-// does not exist, a key that two would have, an action left without a key. The
-// error names the action and the key.
+// does not exist, a key that two would have, an action left without a key, a key
+// that no terminal sends. The error is a [*KeyError].
 func CheckKeys(keys map[string][]string) error {
+	bad := func(id, format string, args ...any) error { return &KeyError{id, fmt.Sprintf(format, args...)} }
 	for _, id := range slices.Sorted(maps.Keys(keys)) {
 		if indexOf(actions, id) < 0 {
-			return fmt.Errorf("keys: there is no action %q; the actions are: %s", id, strings.Join(actionIDs(), ", "))
+			return bad(id, "there is no action %q; the actions are: %s", id, strings.Join(actionIDs(), ", "))
 		}
 		if len(keys[id]) == 0 || slices.Contains(keys[id], "") {
-			return fmt.Errorf("keys: %s needs a key", id)
+			return bad(id, "%s needs a key", id)
+		}
+		for _, k := range keys[id] {
+			if !isKey(k) {
+				return bad(id, "%q of %s is not a key; keys are like g, G, ctrl+g, alt+g, f5, space, tab", k, id)
+			}
 		}
 	}
 	owner := map[string]string{"esc": "the frame", "ctrl+c": "the frame"}
@@ -34,12 +52,50 @@ func CheckKeys(keys map[string][]string) error {
 	for _, a := range rebind(keys) {
 		for _, k := range a.keys {
 			if other, ok := owner[k]; ok {
-				return fmt.Errorf("keys: %q would be both %s and %s", k, a.id, other)
+				blame := a.id
+				if _, mine := keys[blame]; !mine {
+					blame = other
+				}
+				return bad(blame, "%q would be both %s and %s", k, a.id, other)
 			}
 			owner[k] = a.id
 		}
 	}
 	return nil
+}
+
+// isKey reports whether k is the name of a key as [tea.KeyPressMsg.String] gives
+// it.
+func isKey(k string) bool {
+	base := k
+	for _, mod := range []string{"ctrl+", "alt+", "shift+"} {
+		base = strings.TrimPrefix(base, mod)
+	}
+	if _, ok := keyCodes[base]; ok || base == "space" || functionKey.MatchString(base) {
+		return true
+	}
+	r, n := utf8.DecodeRuneInString(base)
+	printable := n == len(base) && unicode.IsPrint(r) && r != ' '
+	// A shifted letter has a name of its own.
+	return printable && !strings.Contains(k, "shift+")
+}
+
+var functionKey = regexp.MustCompile(`^f([1-9]|1[0-9]|20)$`)
+
+// Binding is one action with its keys.
+type Binding struct {
+	ID   string
+	Keys []string
+	Help string
+}
+
+// KeyMap lists the actions with the keys they have by default.
+func KeyMap() []Binding {
+	out := make([]Binding, len(actions))
+	for i := range actions {
+		out[i] = Binding{actions[i].id, slices.Clone(actions[i].keys), actions[i].long}
+	}
+	return out
 }
 
 func actionIDs() []string {

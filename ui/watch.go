@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -56,7 +58,7 @@ func (m *Model) watchQueue() tea.Cmd {
 	for _, a := range gained {
 		cmds = append(cmds, m.onAsk(a))
 	}
-	if len(gained) > 0 && !m.pointer.focused && worst(gained) >= fleet.SeverityMedium {
+	if len(gained) > 0 && !m.pointer.focused && worst(gained).Severity >= m.opts.Floor {
 		cmds = append(cmds, m.ring(gained))
 	}
 	return tea.Batch(cmds...)
@@ -72,12 +74,8 @@ func subjectOfAsk(a *fleet.Ask) string {
 	return a.Title
 }
 
-func worst(asks []fleet.Ask) fleet.Severity {
-	s := fleet.SeverityLow
-	for _, a := range asks {
-		s = max(s, a.Severity)
-	}
-	return s
+func worst(asks []fleet.Ask) fleet.Ask {
+	return slices.MaxFunc(asks, func(a, b fleet.Ask) int { return int(a.Severity) - int(b.Severity) })
 }
 
 // ring makes a new ask known outside the window.
@@ -88,12 +86,16 @@ func (m *Model) ring(asks []fleet.Ask) tea.Cmd {
 	case "osc":
 		text := plural(len(asks), "ask", "asks") + " in signalbox: " + string(asks[0].Kind)
 		return tea.Raw("\x1b]9;" + text + "\x07")
+	case "command":
+		return m.tellHook(m.opts.NotifyBy, worst(asks))
 	}
 	return nil
 }
 
-func (m *Model) onAsk(a fleet.Ask) tea.Cmd {
-	hook, ctx := m.opts.OnAsk, m.ctx
+func (m *Model) onAsk(a fleet.Ask) tea.Cmd { return m.tellHook(m.opts.OnAsk, a) }
+
+func (m *Model) tellHook(hook func(context.Context, fleet.Ask), a fleet.Ask) tea.Cmd {
+	ctx := m.ctx
 	if hook == nil {
 		return nil
 	}
