@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,16 +68,46 @@ func (c *compaction) lastLoss() uint64 {
 func (f blockFile) ages() ([]aged, error) {
 	var out []aged
 	err := f.each(func(m message) error {
-		var r struct {
-			At acop.Time `json:"at_utc"`
-		}
-		if err := json.Unmarshal(m.payload, &r); err != nil {
+		at, err := timeOf(m.payload)
+		if err != nil {
 			return fmt.Errorf("decode the record at revision %d: %w", m.seq, err)
 		}
-		out = append(out, aged{seq: m.seq, at: r.At.Std(), start: m.seal.part.i <= 1 && m.seal.kept.rev == 0})
+		out = append(out, aged{seq: m.seq, at: at, start: m.seal.part.i <= 1 && m.seal.kept.rev == 0})
 		return nil
 	})
 	return out, err
+}
+
+// timeOf reads the time of a record and stops there: it stands before all that
+// is large.
+func timeOf(payload []byte) (time.Time, error) {
+	d := json.NewDecoder(bytes.NewReader(payload))
+	for depth, name := 0, ""; ; {
+		tok, err := d.Token()
+		if err != nil {
+			return time.Time{}, err
+		}
+		switch v := tok.(type) {
+		case json.Delim:
+			if depth++; v == '}' || v == ']' {
+				depth -= 2
+			}
+			name = ""
+		case string:
+			if depth != 1 || name == "" {
+				name = v
+				continue
+			}
+			if name == "at_utc" {
+				var at acop.Time
+				err := at.UnmarshalText([]byte(v))
+				return at.Std(), err
+			}
+			name = ""
+		default:
+			name = ""
+		}
+	}
 }
 
 // each walks the messages of a block.

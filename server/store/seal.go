@@ -153,32 +153,37 @@ func openSeal(subj string, h heads, payload []byte) (seal, error) {
 	if !s.sum.parse(h.sum) || s.sum != h.sumWith(subj, payload) {
 		return seal{}, errSeal
 	}
-	// From here on the headers are what this program wrote; anything that does
-	// not parse was written by another version.
+	err := s.read(h)
+	return s, err
+}
+
+// read decodes the headers of a message whose seal holds: they are what this
+// program wrote, and what does not parse was written by another version.
+func (s *seal) read(h heads) error {
 	if !s.link.parse(h.link) {
-		return seal{}, fmt.Errorf("unknown form of link %q", h.link)
+		return fmt.Errorf("unknown form of link %q", h.link)
 	}
 	if h.part != "" {
 		if _, err := fmt.Sscanf(h.part, "%d %d %d %d", &s.part.i, &s.part.n, &s.part.off, &s.part.all); err != nil {
-			return seal{}, fmt.Errorf("unknown form of part %q", h.part)
+			return fmt.Errorf("unknown form of part %q", h.part)
 		}
 	}
 	if h.kept != "" {
 		if _, err := fmt.Sscanf(h.kept, "%d %d", &s.kept.rev, &s.kept.act); err != nil || s.kept.rev == 0 {
-			return seal{}, fmt.Errorf("unknown form of kept %q", h.kept)
+			return fmt.Errorf("unknown form of kept %q", h.kept)
 		}
 	}
 	if h.index == "" {
-		return s, nil
+		return nil
 	}
 	b, err := base64.RawURLEncoding.DecodeString(h.index)
 	if err == nil {
 		err = json.Unmarshal(b, &s.index)
 	}
 	if err != nil {
-		return seal{}, fmt.Errorf("unknown form of index: %w", err)
+		return fmt.Errorf("unknown form of index: %w", err)
 	}
-	return s, nil
+	return nil
 }
 
 func (l *link) parse(text string) bool {
