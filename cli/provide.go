@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -32,10 +31,13 @@ const mcpPath = "/mcp"
 
 // provideFlags are the flags of `signalbox provide`.
 type provideFlags struct {
-	listen     string
-	stdio      bool
-	tokens     string
-	descriptor bool
+	listen       string
+	stdio        bool
+	tokens       string
+	data         string
+	tls          acop.TLSFiles
+	insecureHTTP bool
+	descriptor   bool
 }
 
 func newProvideCommand(g *globals) *cobra.Command {
@@ -44,15 +46,23 @@ func newProvideCommand(g *globals) *cobra.Command {
 		Use:   "provide --config FILE",
 		Short: "Serve commands as capabilities over ACMP",
 		Long: "Serve the commands of a YAML file as capabilities, over HTTP or, with --stdio, to\n" +
-			"the program that started this one. Prints one JSON line when ready.",
-		Example: "  signalbox provide --config capabilities.yaml\n  signalbox provide --config capabilities.yaml --stdio",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return g.provide(cmd.Context(), f) },
+			"the program that started this one. Prints one JSON line when ready.\n\n" +
+			"SIGHUP reads the file, the tokens and the certificates again; what runs goes on as it\n" +
+			"began. A file with an error changes nothing.",
+		Example: "  signalbox provide --config capabilities.yaml\n  signalbox provide --config capabilities.yaml --stdio\n" +
+			"  signalbox provide --config capabilities.yaml --listen :7190 --tokens tokens.yaml --tls-cert box.pem --tls-key box.key",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.provide(cmd.Context(), f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address to serve HTTP on; port 0 picks one")
 	fl.BoolVar(&f.stdio, "stdio", false, "serve on standard input and output instead of HTTP")
 	fl.StringVar(&f.tokens, "tokens", "", "YAML file with the tokens that callers must show")
+	fl.StringVar(&f.data, "data", "", "folder in which outcomes outlive a restart")
+	fl.StringVar(&f.tls.Cert, "tls-cert", "", "serve TLS with this certificate (PEM)")
+	fl.StringVar(&f.tls.Key, "tls-key", "", "key of --tls-cert (PEM)")
+	fl.StringVar(&f.tls.ClientCA, "client-ca", "", "let only clients with a certificate of this authority in (PEM); tokens still tell who they are")
+	fl.BoolVar(&f.insecureHTTP, "insecure-http", false, "serve http:// to other machines, where TLS ends before this program")
 	fl.BoolVar(&f.descriptor, "print-descriptor", false, "print endpoint and capability declaration as JSON, and stop")
 	cmd.AddCommand(&cobra.Command{
 		Use: "watchdog", Hidden: true, Args: cobra.NoArgs,
@@ -83,16 +93,23 @@ func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 		ProviderID:        conf.ProviderID,
 		HeartbeatInterval: conf.HeartbeatInterval,
 		Grace:             conf.Grace,
+		OfferValid:        conf.OfferValid,
 		Capabilities:      conf.Capabilities,
 		Watchdog:          watchdogArgv(),
 		Log:               log,
 	}
-	if f.tokens != "" {
-		tokens, err := acop.LoadTokens(f.tokens)
-		if err != nil {
-			return failf(exitUsage, "%w", err)
-		}
-		opts.Authenticate = tokens.Principal
+	if conf.RefuseEscrow {
+		opts.Escrow = refuseEscrow
+	}
+	if !f.descriptor {
+		opts.Data = f.data
+	}
+	keys, err := f.loadKeys()
+	if err != nil {
+		return err
+	}
+	if keys.tokens.Load() != nil {
+		opts.Authenticate = keys.principal
 	}
 	p, err := acmp.New(opts)
 	if err != nil {
@@ -102,21 +119,18 @@ func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 		defer p.Close(context.WithoutCancel(ctx))
 		return g.printDescriptor(p, f)
 	}
-	for _, c := range conf.Capabilities {
-		if _, err := exec.LookPath(c.Command.Argv[0]); err != nil && !strings.Contains(c.Command.Argv[0], "/") {
-			log.Warn("a command is not installed here; its tasks will fail", "capability", c.Info.Name, "command", c.Command.Argv[0])
-		}
-	}
+	warnOfMissing(log, conf)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	// A reader that goes away must be an error to us, not the end of us.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
+	defer g.reloadOnHangup(p, keys, log)()
 	if f.stdio {
 		return g.provideStdio(ctx, p, opts)
 	}
-	return g.provideHTTP(ctx, p, f, log)
+	return g.provideHTTP(ctx, p, f, keys, log)
 }
 
 // provideLog is where provide tells what happens: standard error, or --log-file.
@@ -143,7 +157,7 @@ func watchdogArgv() []string {
 func (g *globals) printDescriptor(p *acmp.Provider, f *provideFlags) error {
 	endpoint := "stdio"
 	if !f.stdio {
-		endpoint = "http://" + f.listen + mcpPath
+		endpoint = f.scheme() + f.listen + mcpPath
 		if strings.HasSuffix(f.listen, ":0") {
 			endpoint = "" // known only once it listens
 		}
@@ -186,16 +200,24 @@ func (g *globals) provideStdio(ctx context.Context, p *acmp.Provider, opts acmp.
 	return nil
 }
 
-func (g *globals) provideHTTP(ctx context.Context, p *acmp.Provider, f *provideFlags, log *slog.Logger) error {
+func (g *globals) provideHTTP(ctx context.Context, p *acmp.Provider, f *provideFlags, keys *provideKeys, log *slog.Logger) error {
 	after := context.WithoutCancel(ctx)
 	if f.tokens == "" && !loopbackAddress(f.listen) {
 		defer p.Close(after)
 		return failf(exitUsage, "%s can be reached from other machines, and no --tokens are given; listen on 127.0.0.1 or name tokens", f.listen)
 	}
+	if !f.tls.On() && !f.insecureHTTP && !loopbackAddress(f.listen) {
+		defer p.Close(after)
+		return failf(exitUsage, "%s can be reached from other machines, and tokens must not travel in the clear; name --tls-cert and --tls-key, or say --insecure-http", f.listen)
+	}
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		defer p.Close(after)
 		return failf(exitUsage, "cannot listen on %s: %w", f.listen, err)
+	}
+	url := f.scheme() + l.Addr().String() + mcpPath
+	if keys.tls != nil {
+		l = keys.tls.Listener(l)
 	}
 	mux := http.NewServeMux()
 	mux.Handle(mcpPath, p.Handler())
@@ -208,11 +230,11 @@ func (g *globals) provideHTTP(ctx context.Context, p *acmp.Provider, f *provideF
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
-	if err := g.printReady(map[string]any{"event": "ready", "url": "http://" + l.Addr().String() + mcpPath}); err != nil {
+	if err := g.printReady(map[string]any{"event": "ready", "url": url}); err != nil {
 		_ = srv.Close()
 		return errors.Join(err, p.Close(after))
 	}
-	log.Info("providing", "url", "http://"+l.Addr().String()+mcpPath, "capabilities", len(p.Settings().Features.Capabilities))
+	log.Info("providing", "url", url, "capabilities", len(p.Settings().Features.Capabilities))
 	select {
 	case err = <-served:
 	case <-ctx.Done():

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,10 +19,11 @@ import (
 
 // provided is a running `signalbox provide`.
 type provided struct {
-	cmd  *exec.Cmd
-	url  string
-	log  bytes.Buffer
-	rest chan string // what stdout holds behind the ready line, once it ended
+	cmd    *exec.Cmd
+	url    string
+	log    logBuffer
+	client *http.Client
+	rest   chan string // what stdout holds behind the ready line, once it ended
 }
 
 const capabilitiesYAML = `provider_id: agent:test:here
@@ -35,6 +37,26 @@ capabilities:
     command: [sh, -c, "echo begun; sleep 0.5; echo done"]
 `
 
+// logBuffer is a log that is read while it is written.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *logBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+// String is what has been written.
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 func provideFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -46,8 +68,13 @@ func provideFile(t *testing.T, name, text string) string {
 
 func startProvide(t *testing.T, args ...string) *provided {
 	t.Helper()
-	p := &provided{rest: make(chan string, 1)}
-	args = append([]string{"provide", "--config", provideFile(t, "caps.yaml", capabilitiesYAML)}, args...)
+	return startProvideWith(t, provideFile(t, "caps.yaml", capabilitiesYAML), args...)
+}
+
+func startProvideWith(t *testing.T, config string, args ...string) *provided {
+	t.Helper()
+	p := &provided{rest: make(chan string, 1), client: http.DefaultClient}
+	args = append([]string{"provide", "--config", config}, args...)
 	p.cmd = exec.Command(binary(t), args...)
 	p.cmd.Stderr = &p.log
 	out, err := p.cmd.StdoutPipe()
@@ -89,7 +116,7 @@ func (p *provided) post(t *testing.T, body string, header ...string) *http.Respo
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := p.client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,6 +236,7 @@ func TestProvideRefusals(t *testing.T) {
 	good := provideFile(t, "caps.yaml", capabilitiesYAML)
 	bad := provideFile(t, "bad.yaml", "capabilities:\n  - name: x\n    comand: [cat]\n")
 	badTokens := provideFile(t, "tokens.yaml", "- identity: alice\n  role: worker\n  tokn: SECRET123\n")
+	goodTokens := provideFile(t, "good.yaml", "- identity: alice\n  role: worker\n  token: SECRET123-SECRET123\n")
 	for _, tc := range []struct {
 		args []string
 		says string
@@ -218,6 +246,10 @@ func TestProvideRefusals(t *testing.T) {
 		{[]string{"--config", bad}, bad + `:3: a capability has no key "comand"; did you mean "command"?`},
 		{[]string{"--config", good, "--listen", "0.0.0.0:0"}, "tokens"},
 		{[]string{"--config", good, "--listen", "nowhere"}, "nowhere"},
+		{[]string{"--config", good, "--listen", "0.0.0.0:0", "--tokens", goodTokens}, "--tls-cert"},
+		{[]string{"--config", good, "--tls-cert", "/no/such/cert.pem"}, "key"},
+		{[]string{"--config", good, "--client-ca", "/no/such/ca.pem"}, "certificate"},
+		{[]string{"--config", good, "--tls-cert", "/no/such/cert.pem", "--tls-key", "/no/such/key.pem"}, "/no/such/cert.pem"},
 		{[]string{"--config", good, "--tokens", badTokens}, badTokens + ":"},
 		{[]string{"--config", good, "--nope"}, "--nope"},
 		{[]string{"--config", good, "extra"}, "extra"},

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	model "signalbox/model/acmp"
+	"signalbox/server/acmp"
+	"signalbox/server/acop"
+)
+
+// provideKeys are what lets callers in: tokens and certificates, which can be
+// renewed while the provider runs.
+type provideKeys struct {
+	path   string
+	tokens atomic.Pointer[acop.Tokens] // nil: no token is asked for
+	tls    *acop.TLS                   // nil: plain HTTP
+}
+
+// scheme is how the endpoint is reached.
+func (f *provideFlags) scheme() string {
+	if f.tls.On() {
+		return "https://"
+	}
+	return "http://"
+}
+
+func (f *provideFlags) loadKeys() (*provideKeys, error) {
+	k := &provideKeys{path: f.tokens}
+	if f.tls != (acop.TLSFiles{}) {
+		t, err := acop.NewTLS(f.tls)
+		if err != nil {
+			return nil, failf(exitUsage, "%w", err)
+		}
+		k.tls = t
+	}
+	if err := k.loadTokens(); err != nil {
+		return nil, failf(exitUsage, "%w", err)
+	}
+	return k, nil
+}
+
+func (k *provideKeys) loadTokens() error {
+	if k.path == "" {
+		return nil
+	}
+	t, err := acop.LoadTokens(k.path)
+	if err != nil {
+		return err
+	}
+	k.tokens.Store(t)
+	return nil
+}
+
+// principal names who a token belongs to.
+func (k *provideKeys) principal(token string) (string, bool) {
+	return k.tokens.Load().Principal(token)
+}
+
+// reloadOnHangup reads everything again at SIGHUP until the function it gives is
+// called.
+func (g *globals) reloadOnHangup(p *acmp.Provider, keys *provideKeys, log *slog.Logger) (stop func()) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-hup:
+				g.reloadProvider(p, keys, log)
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hup)
+		close(quit)
+		<-done
+	}
+}
+
+// reloadProvider takes what is valid of the files; what is not leaves the old in
+// use, and is said.
+func (g *globals) reloadProvider(p *acmp.Provider, keys *provideKeys, log *slog.Logger) {
+	conf, err := acmp.LoadConfig(g.config)
+	if err == nil {
+		err = p.Reload(conf)
+	}
+	if err != nil {
+		log.Error("the configuration stays as it was", "err", err)
+	} else {
+		log.Info("the configuration was read again", "capabilities", len(conf.Capabilities))
+		warnOfMissing(log, conf)
+	}
+	if err := keys.loadTokens(); err != nil {
+		log.Error("the tokens stay as they were", "err", err)
+	}
+	if keys.tls != nil {
+		if err := keys.tls.Reload(); err != nil {
+			log.Error("the certificates stay as they were", "err", err)
+		}
+	}
+}
+
+// warnOfMissing tells of commands that are not installed.
+func warnOfMissing(log *slog.Logger, conf acmp.Config) {
+	for _, c := range conf.Capabilities {
+		if _, err := exec.LookPath(c.Command.Argv[0]); err != nil && !strings.Contains(c.Command.Argv[0], "/") {
+			log.Warn("a command is not installed here; its tasks will fail", "capability", c.Info.Name, "command", c.Command.Argv[0])
+		}
+	}
+}
+
+// refuseEscrow is the verifier of a provider whose configuration refuses escrow:
+// nobody here can verify one (D-18).
+func refuseEscrow(context.Context, *model.InvokeParams) error {
+	return errors.New("no escrow can be verified here")
+}
