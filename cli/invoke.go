@@ -39,6 +39,8 @@ type invokeFlags struct {
 	retry        bool
 	runTwice     bool // --retry was given, not only left on
 	on           string
+	quote        bool
+	quoteWait    time.Duration
 	insecureHTTP bool
 }
 
@@ -52,6 +54,7 @@ stderr. Exit code 0 for a result, 1 for an error of the task, 2 for wrong usage,
 3 when the provider cannot be reached, 130 when interrupted (the task is
 cancelled first; a second ctrl+c leaves at once).`,
 		Example: `  signalbox invoke run-tests --provider ci=http://127.0.0.1:8090/mcp
+  signalbox invoke summarise --quote --max-price 0.01 --provider a=https://a/acmp --provider b=https://b/acmp
   signalbox invoke review --provider r='stdio:my-agent --acmp' --input @diff.txt
   tail -f app.log | signalbox invoke watch --provider w=https://host/acmp --input-stream`,
 		Args: cobra.ExactArgs(1),
@@ -76,6 +79,8 @@ cancelled first; a second ctrl+c leaves at once).`,
 	fl.StringVar(&f.proof, "proof", "", "ask for a proof of this method, such as result-hash, and check it")
 	fl.BoolVar(&f.stream, "stream", true, "have the output streamed (default: where the provider offers it)")
 	fl.BoolVar(&f.retry, "retry", true, "send again by itself when the stream breaks; given, also to a provider on stdio that ended, where the task may then run twice")
+	fl.BoolVar(&f.quote, "quote", false, "ask all providers for an offer first and take the cheapest")
+	fl.DurationVar(&f.quoteWait, "quote-wait", 2*time.Second, "how long to wait for offers")
 	fl.StringVar(&f.on, "on", "", "name of the provider, where several are given")
 	fl.BoolVar(&f.insecureHTTP, "insecure-http", false, "allow http:// to providers on other machines")
 	return cmd
@@ -104,18 +109,27 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 	if specs, err = f.candidates(specs); err != nil {
 		return failf(exitUsage, "%w", err)
 	}
+	conf, err := g.readConfig()
+	if err != nil {
+		return failf(exitUsage, "%w", err)
+	}
 	brk := watchInterrupt(ctx)
 	defer brk.stop()
 	out := newInvokeOutput(g, brk)
 	b, err := buyer.New(buyer.Options{
-		Providers: specs, StateDir: g.invokeDir(), Events: out.event, NoReattach: true, Watchdog: watchdogArgv(),
+		Providers: specs, StateDir: g.invokeDir(), Transcripts: conf.Transcripts.bounds(), Events: out.event, NoReattach: true, Watchdog: watchdogArgv(),
 	})
 	if err != nil {
 		return failf(exitUsage, "%w", err)
 	}
 	defer closeBuyer(ctx, b, brk)
 	out.stop = func(id, reason string) { _ = b.Cancel(context.WithoutCancel(ctx), id, reason) }
-	name, err := choose(brk.ctx, b, specs, capability)
+	var name string
+	if f.quote {
+		name, err = f.take(brk.ctx, g, b, specs, params)
+	} else {
+		name, err = choose(brk.ctx, b, specs, capability)
+	}
 	if err == nil {
 		err = f.fit(brk.ctx, b, name, params, stream)
 	}
@@ -219,6 +233,9 @@ func (f *invokeFlags) params(g *globals, capability string) (*acmp.InvokeParams,
 	p := &acmp.InvokeParams{
 		Capability: capability, OutputType: f.outputType, TimeoutMS: f.timeout.Milliseconds(),
 		PreferredTier: f.tier, EscrowID: f.escrow, ProofMethod: f.proof, InputStream: f.inputStream,
+	}
+	if f.quote && f.quoteWait < time.Millisecond {
+		return nil, fmt.Errorf("--quote-wait %s: must be at least 1ms", f.quoteWait)
 	}
 	if p.TimeoutMS < 1 {
 		return nil, fmt.Errorf("--timeout %s: must be at least 1ms", f.timeout)
