@@ -43,9 +43,15 @@ func (g *globals) openBox(ctx context.Context) error {
 		return err
 	}
 	d.server, d.token, d.carriesOwner = url, token, own != nil
-	err = g.runDashboard(ctx, d)
-	if own != nil {
-		err = errors.Join(err, own.Close())
+	if own == nil {
+		return g.runDashboard(ctx, d)
+	}
+	background := false
+	d.background = &background
+	err = errors.Join(g.runDashboard(ctx, d), own.Close())
+	if background && err == nil {
+		// Closed first: only one process may have the folder.
+		err = g.keepGoing(context.WithoutCancel(ctx), own.Data, own.URL)
 	}
 	return err
 }

@@ -39,6 +39,9 @@ type dashboard struct {
 	providers []acmp.ProviderSpec
 	buyerDir  string
 	log       *slog.Logger
+	// background, when not nil, is set when the lead leaves and the box is to go on
+	// without the screen. Only what carries the owner offers it.
+	background *bool
 	// started, when not nil, is called once the buyer can be used.
 	started func(ctx context.Context, b *acmp.Buyer)
 }
@@ -82,16 +85,12 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	model := ui.New(ctx, ui.Options{
 		Owner: owner, Buyer: buyer, Identity: d.identity, Server: d.server,
 		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii || conf.ASCII,
-		CarriesOwner: d.carriesOwner, Passing: d.passing,
+		CarriesOwner: d.carriesOwner, Passing: d.passing, CanBackground: d.background != nil,
 		Theme: theme.Name(conf.Theme), NoMouse: conf.Mouse == "off", Keys: conf.bound(),
 		Notify: conf.Notify.how, Floor: conf.floor(), OnAsk: onAsk(conf.OnAsk, d.log), NotifyBy: onAsk(conf.Notify.command, d.log),
 		Save: g.saveExport, Editor: g.editor(), HoldInput: keyboard.Pause, Log: d.log,
 	})
-	program = tea.NewProgram(&guarded{Model: model, crash: guard},
-		tea.WithInput(keyboard),
-		tea.WithOutput(g.sys.Stdout),
-		tea.WithoutSignalHandler(), // signals are ours: see quitOnSignal
-	)
+	program = g.newProgram(&guarded{model: model, crash: guard}, keyboard)
 
 	var work sync.WaitGroup
 	work.Go(func() { defer guard.catch(); feed.run(ctx) })
@@ -109,7 +108,19 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	if crashed := guard.report(g.stateDir()); crashed != nil {
 		return crashed
 	}
+	if d.background != nil {
+		*d.background = model.Background()
+	}
 	return dashboardError(err, caught())
+}
+
+// newProgram puts a model on the terminal.
+func (g *globals) newProgram(m tea.Model, keyboard *input.Reader) *tea.Program {
+	return tea.NewProgram(m,
+		tea.WithInput(keyboard),
+		tea.WithOutput(g.sys.Stdout),
+		tea.WithoutSignalHandler(), // signals are ours: see quitOnSignal
+	)
 }
 
 // onAsk is the port for a command of the person's, nil for none.
@@ -192,25 +203,6 @@ func dashboardError(err error, caught os.Signal) error {
 	default:
 		return failf(exitFailed, "the dashboard ended: %w", err)
 	}
-}
-
-// guarded is the dashboard with its panics kept off the screen.
-type guarded struct {
-	*ui.Model
-	crash *crash
-}
-
-// Update implements tea.Model.
-func (m *guarded) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
-	defer m.crash.catch()
-	_, cmd = m.Model.Update(msg)
-	return m, cmd
-}
-
-// View implements tea.Model.
-func (m *guarded) View() tea.View {
-	defer m.crash.catch()
-	return m.Model.View()
 }
 
 // newLogger writes to --log-file, else to fallback; nil discards. The closer
