@@ -109,7 +109,7 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 	if specs, err = f.candidates(specs); err != nil {
 		return failf(exitUsage, "%w", err)
 	}
-	conf, err := g.readConfig()
+	conf, err := g.loadConfig()
 	if err != nil {
 		return failf(exitUsage, "%w", err)
 	}
