@@ -18,20 +18,38 @@
 // of an earlier one ([link]). Nothing is ever removed. So at start the log must
 // be one unbroken run of revisions with fitting checksums that reaches the
 // revision noted beside it; otherwise [Open] returns a [DamageError] and serves
-// nothing. An act of several records that was cut short by the death of the
-// process was never acknowledged; it is left out for good.
+// nothing. The engine repairs what it finds by cutting it off, so the check reads
+// the engine's block files itself, before the engine is started: a folder that is
+// refused stays as it was, byte for byte. An act of several records that was cut
+// short by the death of the process was never acknowledged; it is left out for
+// good.
+//
+// # Durability
+//
+// A record is applied, told and acknowledged after a sync that began when it was
+// in its file ([durable]); writers at the same time share a sync. When the disk
+// takes no more, writes are refused with [ErrUnavailable] and reads go on; the
+// engine is started anew once there is space.
+//
+// # Compaction
+//
+// [Compact] writes a new generation of the log: the older state, packed in front
+// of the younger history, which keeps its revisions ([generation]). One rename
+// swaps it in. A start clears away what a compaction that was killed left behind.
 //
 // # Concurrency
 //
 // All methods of [Store] may be called from any goroutine. Commit, CommitAll,
 // WaitRevision, History, Subscribe and Next may block; the other reads hold a
 // read lock for as long as they look. One goroutine, the engine connection's
-// callback, changes the projection. It waits for no reader: subscribers read
-// from a ring of the newest acts, and who falls out of it is told so.
+// callback, changes the projection. It waits for the disk and for no reader:
+// subscribers read from a ring of the newest acts, and who falls out of it is told so.
 //
 // # Testing
 //
 // The engine starts in milliseconds, so tests open a real log in a temporary
 // folder. Damage is tested by damaging files, the loss of the process by kill
-// -9 of a child that runs this package's test binary.
+// -9 of a child that runs this package's test binary, a full disk by a limit on
+// the size of files and by a small file system. docs/benchmarks.md tells how to
+// measure.
 package store

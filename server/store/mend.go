@@ -85,8 +85,10 @@ func (s *Store) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := e.agree(ctx, f, d); err != nil {
-		return errors.Join(err, e.stop())
+	if len(s.lost.list) == 0 { // else the engine counts what was accepted as lost
+		if err := e.agree(ctx, f, d); err != nil {
+			return errors.Join(err, e.stop())
+		}
 	}
 	s.mu.Lock()
 	for subject, p := range f.places {
