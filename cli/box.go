@@ -63,8 +63,12 @@ func (g *globals) joinOrOpen(ctx context.Context, log *slog.Logger) (url string,
 		if url, file, ok := localBox(ctx, g); ok {
 			return url, fileToken(file), nil, nil
 		}
-		own, err = openOwner(ctx, ownerOptions{Data: g.localData(), Log: log})
+		data := g.localData()
+		own, err = openOwner(ctx, ownerOptions{Data: data, Listen: usualAddress(ctx, data), Log: log})
 		if err == nil {
+			if err := rememberAddress(data, own.URL); err != nil {
+				log.Warn("the address could not be kept for the next start", "error", err)
+			}
 			return own.URL, acop.Token(own.LeadToken), own, nil
 		}
 		var held *store.ErrInUse

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,13 +71,48 @@ func readBox(data string) (box, error) {
 
 // localBox finds the running owner of the local box. ok is false when none
 // answers there.
-func localBox(ctx context.Context, g *globals) (url, tokenFile string, ok bool) {
+func localBox(ctx context.Context, g *globals) (base, tokenFile string, ok bool) {
 	data := g.localData()
 	b, err := readBox(data)
 	if err != nil || !answers(ctx, b.URL) {
 		return "", "", false
 	}
 	return b.URL, leadTokenFile(data), true
+}
+
+// addressFile keeps the address the local box was last served at.
+const addressFile = "address"
+
+// usualAddress is where the local box was served last, if nothing else listens
+// there now: dashboards and agents that knew it then find it again after a
+// restart. "" lets the system choose.
+func usualAddress(ctx context.Context, data string) string {
+	raw, err := os.ReadFile(filepath.Join(data, addressFile))
+	if err != nil {
+		return ""
+	}
+	address := strings.TrimSpace(string(raw))
+	if !loopbackAddress(address) {
+		return ""
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return ""
+	}
+	if l.Close() != nil {
+		return ""
+	}
+	return address
+}
+
+// rememberAddress notes where the local box is served.
+func rememberAddress(data, base string) error {
+	u, err := url.Parse(base)
+	if err != nil {
+		return err
+	}
+	return writePrivate(filepath.Join(data, addressFile), []byte(u.Host+"\n"))
 }
 
 // answers reports whether an owner serves at base (…/acop/v1/).

@@ -17,6 +17,8 @@ func (s *State) Apply(f Fact) {
 		s.applyEvent(&f.Event, f.At)
 	case SnapshotLoaded:
 		s.applySnapshot(f.Snapshot, f.At)
+	case HistoryRead:
+		s.applyHistory(f)
 	case TaskHappened:
 		s.applyTask(&f.Event)
 	case ProviderSeen:
@@ -29,6 +31,17 @@ func (s *State) Apply(f Fact) {
 		s.log(LogLine{At: f.At, Note: f.Text})
 	case Settled:
 		s.applySettled(f)
+	}
+}
+
+// applyHistory begins the Log with what happened before. Once anything newer is
+// known it comes too late: the Log is in order and stays so.
+func (s *State) applyHistory(f HistoryRead) {
+	if s.Revision > 0 {
+		return
+	}
+	for i := range f.Events {
+		s.logEvent(&f.Events[i], time.Time{})
 	}
 }
 

@@ -23,6 +23,11 @@ type SnapshotLoaded struct {
 	At       time.Time
 }
 
+// HistoryRead carries events from before the first snapshot, ascending, so that
+// the Log does not begin at the moment somebody looked. They change no object:
+// the snapshot says how things stand. It must be applied before the snapshot.
+type HistoryRead struct{ Events []acop.Event }
+
 // TaskHappened is one event of a task of ours.
 type TaskHappened struct{ Event acmp.TaskEvent }
 
@@ -51,6 +56,7 @@ type OwnAct struct {
 
 func (OwnerEvent) fact()     {}
 func (SnapshotLoaded) fact() {}
+func (HistoryRead) fact()    {}
 func (TaskHappened) fact()   {}
 func (ProviderSeen) fact()   {}
 func (LinkChanged) fact()    {}
