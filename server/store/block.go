@@ -124,7 +124,8 @@ func (f blockFile) loadInto(buf *bytes.Buffer) error {
 	if err != nil || body < n {
 		return fmt.Errorf("%w: %s", errPacked, f.path)
 	}
-	buf.Grow(int(min(info.OriginalSize, blockMaxSize)))
+	// With less spare room the buffer would double at the very end.
+	buf.Grow(int(min(info.OriginalSize, blockMaxSize)) + bytes.MinRead + blockHash)
 	if _, err = buf.ReadFrom(s2.NewReader(bytes.NewReader(raw[n:body]))); err != nil {
 		return fmt.Errorf("%w: %s: %w", errPacked, f.path, err)
 	}

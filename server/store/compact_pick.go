@@ -110,15 +110,17 @@ func timeOf(payload []byte) (time.Time, error) {
 	}
 }
 
-// each walks the messages of a block.
+// each walks the messages of a block; their payloads are lent for the call.
 func (f blockFile) each(take func(message) error) error {
-	ms, err := f.all()
-	for i := range ms {
-		if err == nil {
-			err = take(ms[i].msg)
-		}
-	}
-	return err
+	var failed error
+	err := f.with(func(buf []byte) error {
+		return f.sealed(buf, func(m sealed) {
+			if failed == nil {
+				failed = take(m.msg)
+			}
+		})
+	})
+	return errors.Join(err, failed)
 }
 
 // pick chooses the older records that are kept: the present state of each

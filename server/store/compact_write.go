@@ -160,28 +160,34 @@ func (c *compaction) write(ctx context.Context) (err error) {
 	return w.close()
 }
 
-// all reads the messages of a block with their headers. Their seals were opened
-// when the log was checked; what does not hold is passed over by who asks.
+// all reads the messages of a block with their headers.
 func (f blockFile) all() ([]sealed, error) {
 	buf, err := f.load()
 	if err != nil {
 		return nil, err
 	}
 	var out []sealed
-	err = f.records(buf, func(_ int, r blockRecord) {
+	err = f.sealed(buf, func(m sealed) { out = append(out, m) })
+	return out, err
+}
+
+// sealed walks the messages of a block. Their seals were opened when the log was
+// checked; what does not hold is passed over by who asks.
+func (f blockFile) sealed(buf []byte, take func(sealed)) error {
+	err := f.records(buf, func(_ int, r blockRecord) {
 		if r.err != nil {
 			return
 		}
 		h := ours(r.header)
 		var sl seal
 		if sl.sum.parse(h.sum) && sl.read(h) == nil {
-			out = append(out, sealed{newPlaced(r.seq, string(r.subject), sl, r.payload), h})
+			take(sealed{newPlaced(r.seq, string(r.subject), sl, r.payload), h})
 		}
 	})
 	if errors.Is(err, errTorn) {
 		err = nil
 	}
-	return out, err
+	return err
 }
 
 // syncTree brings a folder with all that is in it to the disk.
