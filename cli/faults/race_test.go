@@ -19,19 +19,22 @@ func TestRaces(t *testing.T) {
 	const tasks, callers = 1000, 16
 	r := &runs{}
 	c := newCaller(t, buyer.ProviderSpec{URL: serve(t, r)})
+	usual := usualTime(t, c, callers)
 	d := newDice(uint64(time.Now().UnixNano()))
+	some := func(times int) time.Duration { return time.Duration(d.n(times * int(usual))) }
 	var mu sync.Mutex
 	var ids []string
 	var group sync.WaitGroup
 	for range callers {
 		group.Go(func() {
 			for range tasks / callers {
-				id := c.start(t, "wait", strconv.Itoa(d.n(4000)), time.Duration(1+d.n(6))*time.Millisecond)
+				takes, deadline := some(1), usual/2+some(4)
+				id := c.start(t, "wait", strconv.FormatInt(takes.Microseconds(), 10), deadline)
 				mu.Lock()
 				ids = append(ids, id)
 				mu.Unlock()
 				for range d.n(3) {
-					<-time.After(time.Duration(d.n(4000)) * time.Microsecond)
+					<-time.After(some(2))
 					_ = c.Cancel(t.Context(), id, "race") // it may be over
 				}
 			}
@@ -53,6 +56,23 @@ func TestRaces(t *testing.T) {
 	if n := c.after.Load(); n > 0 {
 		t.Errorf("%d events came behind an outcome", n)
 	}
+}
+
+// usualTime is how long a task takes on this machine, now, that takes no time of
+// its own.
+func usualTime(t *testing.T, c *caller, callers int) time.Duration {
+	t.Helper()
+	const rounds = 4
+	start := time.Now()
+	for range rounds {
+		for range callers {
+			c.start(t, "wait", "0", time.Minute)
+		}
+		for range callers {
+			<-c.ended
+		}
+	}
+	return max(time.Since(start)/rounds, 4*time.Millisecond)
 }
 
 // judge checks one raced task and names its outcome.
