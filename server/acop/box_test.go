@@ -61,7 +61,7 @@ func (c *fakeClock) step(d time.Duration) {
 
 // box is an owner on a real log behind a real socket.
 type box struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	opts   Options
 	buffer int // of the log's subscribers; 0 = its default
@@ -100,12 +100,12 @@ var people = map[string]core.Role{
 }
 
 // newBox starts an owner with all roles. change may be nil.
-func newBox(t *testing.T, change func(*Options)) *box {
+func newBox(t testing.TB, change func(*Options)) *box {
 	t.Helper()
 	return newBoxWith(t, change, 0)
 }
 
-func newBoxWith(t *testing.T, change func(*Options), buffer int) *box {
+func newBoxWith(t testing.TB, change func(*Options), buffer int) *box {
 	t.Helper()
 	b := &box{buffer: buffer, t: t, dir: t.TempDir(), clock: newFakeClock(), tokens: make(map[string]string), list: &Tokens{}, logged: &logBuffer{}}
 	for id, role := range people {
@@ -405,7 +405,7 @@ func (b *box) verb(kind, id, verb, who string, members m, hs ...header) reply {
 }
 
 // eventually polls until f holds, for things that happen in the background.
-func eventually(t *testing.T, what string, f func() bool) {
+func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for !f() {

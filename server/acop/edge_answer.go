@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -16,6 +17,8 @@ import (
 
 // act carries out one mutating request from its body on.
 func (v *visit) act(ep *endpoint) {
+	began := time.Now()
+	defer func() { v.s.count.acts.add(time.Since(began)) }()
 	out, refused := v.actOutcome(ep)
 	if refused != nil {
 		v.refuse(refused)

@@ -92,6 +92,7 @@ func (v *visit) pump(ctx context.Context, st *stream, sub *store.Subscription) {
 			}
 		}
 	}()
+	live := v.s.service.clock.stamp()
 	idle := time.NewTicker(v.s.opts.KeepAlive)
 	defer idle.Stop()
 	for {
@@ -108,6 +109,7 @@ func (v *visit) pump(ctx context.Context, st *stream, sub *store.Subscription) {
 			var lost *store.ErrLost
 			switch {
 			case errors.As(a.err, &lost):
+				v.s.count.lost.Add(1)
 				st.send(lostFrame(lost.Resume))
 				return
 			case a.err != nil:
@@ -115,6 +117,9 @@ func (v *visit) pump(ctx context.Context, st *stream, sub *store.Subscription) {
 			}
 			if !st.send(frames(a.events)) {
 				return
+			}
+			if last := a.events[len(a.events)-1].AtUTC; live.Before(last) {
+				v.s.count.delivered.add(v.s.service.clock.stamp().Sub(last))
 			}
 		}
 	}

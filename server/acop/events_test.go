@@ -23,7 +23,7 @@ type frame struct {
 
 // listener reads an event stream in the background.
 type listener struct {
-	t      *testing.T
+	t      testing.TB
 	cancel context.CancelFunc
 	frames chan frame
 }

@@ -7,15 +7,55 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // metrics are what /metrics shows. All counters start at the process.
 type metrics struct {
 	claims, conflicts, expired, replays atomic.Int64
-	streams                             atomic.Int64
+	streams, lost                       atomic.Int64
+
+	// delivered is how long live events were on their way to a reader.
+	delivered timing
+	// acts is how long requests that change something took to answer.
+	acts timing
 
 	mu       sync.Mutex
 	requests map[requestKind]int64
+}
+
+// timing sums up durations; the buckets are upper bounds in seconds.
+type timing struct {
+	mu     sync.Mutex
+	counts [len(timingBuckets) + 1]int64
+	sum    time.Duration
+}
+
+var timingBuckets = [...]float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5}
+
+func (t *timing) add(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := 0
+	for i < len(timingBuckets) && d.Seconds() > timingBuckets[i] {
+		i++
+	}
+	t.counts[i]++
+	t.sum += d
+}
+
+// write prints a histogram of the Prometheus text format.
+func (t *timing) write(w io.Writer, name, help string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name)
+	var n int64
+	for i, bound := range timingBuckets {
+		n += t.counts[i]
+		fmt.Fprintf(w, "%s_bucket{le=\"%g\"} %d\n", name, bound, n)
+	}
+	n += t.counts[len(timingBuckets)]
+	fmt.Fprintf(w, "%s_bucket{le=\"+Inf\"} %d\n%s_sum %g\n%s_count %d\n", name, n, name, t.sum.Seconds(), name, n)
 }
 
 type requestKind struct {
@@ -32,8 +72,14 @@ func (m *metrics) request(route string, status int) {
 	m.requests[requestKind{route, status}]++
 }
 
+// state is what a gauge shows at the moment it is asked for.
+type state struct {
+	leases, items, entries    int
+	revision, messages, bytes uint64
+}
+
 // write prints the Prometheus text format.
-func (m *metrics) write(w io.Writer, leases int, revision uint64) {
+func (m *metrics) write(w io.Writer, now state) {
 	counter := func(name, help string, v int64) {
 		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s counter\n%s %d\n", name, help, name, name, v)
 	}
@@ -63,6 +109,13 @@ func (m *metrics) write(w io.Writer, leases int, revision uint64) {
 	counter("signalbox_expired_total", "Leases and intents that ended by time.", m.expired.Load())
 	counter("signalbox_replays_total", "Answers given again for an idempotency key.", m.replays.Load())
 	gauge("signalbox_event_streams", "Open event streams.", m.streams.Load())
-	gauge("signalbox_active_leases", "Work items that somebody holds.", leases)
-	gauge("signalbox_revision", "Last revision of the log.", revision)
+	counter("signalbox_event_readers_lost_total", "Event streams cut off because their reader was too slow.", m.lost.Load())
+	m.delivered.write(w, "signalbox_event_lag_seconds", "Time from an act to the sending of its events to one live reader.")
+	m.acts.write(w, "signalbox_act_seconds", "Time to answer a request that changes something.")
+	gauge("signalbox_active_leases", "Work items that somebody holds.", now.leases)
+	gauge("signalbox_work_items", "Work items, closed ones included.", now.items)
+	gauge("signalbox_entries", "Blackboard entries.", now.entries)
+	gauge("signalbox_revision", "Last revision of the log.", now.revision)
+	gauge("signalbox_stream_messages", "Messages in the log.", now.messages)
+	gauge("signalbox_stream_bytes", "Size of the log on disk, as the engine counts it.", now.bytes)
 }

@@ -1,7 +1,9 @@
 package acop
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	core "signalbox/model/acop"
 )
@@ -27,14 +29,35 @@ func (s *Server) operation(w *recorder, r *http.Request) bool {
 	case "/metrics":
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		w.WriteHeader(http.StatusOK)
-		s.count.write(w, len(s.opts.Store.LiveLeases()), s.opts.Store.Revision())
+		s.count.write(w, s.state(r.Context()))
 		return true
 	case "/readyz":
 		if s.isClosing() {
 			v.refuse(unavailable("the owner is shutting down"))
 			return true
 		}
+		ctx, cancel := context.WithTimeout(r.Context(), statsPatience)
+		defer cancel()
+		if _, err := s.opts.Store.Stats(ctx); err != nil {
+			v.refuse(unavailable("the log does not answer"))
+			return true
+		}
 	}
 	v.reply(map[string]any{"protocol_version": core.ProtocolVersion, "status": "ok", "revision": s.opts.Store.Revision()})
 	return true
+}
+
+// statsPatience bounds asking the engine about the log.
+const statsPatience = 2 * time.Second
+
+// state reads the gauges. Without an answer of the engine, its numbers are zero.
+func (s *Server) state(ctx context.Context) state {
+	ctx, cancel := context.WithTimeout(ctx, statsPatience)
+	defer cancel()
+	st, err := s.opts.Store.Stats(ctx)
+	if err != nil {
+		s.log.Warn("the size of the log is not known", "error", err)
+		return state{revision: s.opts.Store.Revision()}
+	}
+	return state{leases: st.Claims, items: st.Items, entries: st.Entries, revision: st.Revision, messages: st.Messages, bytes: st.Bytes}
 }
