@@ -1,9 +1,11 @@
 package acmp
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +43,7 @@ func TestStreamedTask(t *testing.T) {
 	}
 }
 
-// A-018, A-027 to A-031, A-043, A-076, A-147: what goes over the wire.
+// A-018, A-027 to A-031, A-039, A-041, A-043, A-076, A-146, A-147: what goes over the wire.
 func TestWireForm(t *testing.T) {
 	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.output("x") })
 	b, rec := newBuyer(t, p.URL, func(o *Options) { o.Providers[0].Token = NewSecret("SECRET123") })
@@ -70,6 +72,14 @@ func TestWireForm(t *testing.T) {
 	for _, r := range p.all() {
 		if r.Header.Get("Authorization") != "Bearer SECRET123" {
 			t.Errorf("%s came without the token", r.Method)
+		}
+		if string(r.ID) == "null" {
+			t.Errorf("%s has the id null", r.Method)
+		}
+		for _, h := range []string{"Last-Event-ID", "Mcp-Session-Id"} {
+			if r.Header.Get(h) != "" {
+				t.Errorf("%s with %s", r.Method, h)
+			}
 		}
 	}
 }
@@ -111,5 +121,41 @@ func TestRefusedLocally(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A-002, A-003, A-046, A-055, A-056, A-150: the terms and the payload go out as
+// they were given, and nothing but the messages of the protocol does.
+func TestTermsOnTheWire(t *testing.T) {
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.output("x") })
+	const token = "~ü.weird/+=token=="
+	b, rec := newBuyer(t, p.URL, func(o *Options) { o.Providers[0].Token = NewSecret(token) })
+	in := acmp.Text("東京 👍🏽 \u2028 <b>&")
+	ceiling := jsonNumber("0.00500000000000000001")
+	rec.outcome(t, invoke(t, b, invocation(func(p *acmp.InvokeParams) {
+		p.Input, p.EscrowID, p.MaxPriceCU = &in, "esc_a3f9c2", &ceiling
+	})))
+	rec.outcome(t, invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.MaxPriceCU = &ceiling })))
+	sent := p.seen(acmp.MethodInvoke)
+	var got struct {
+		Input struct{ Data string } `json:"input"`
+	}
+	if err := json.Unmarshal(sent[0].Params, &got); err != nil || got.Input.Data != "東京 👍🏽 \u2028 <b>&" {
+		t.Errorf("payload %q, %v", got.Input.Data, err)
+	}
+	if !strings.Contains(sent[0].Body, `"escrow_id":"esc_a3f9c2"`) || !strings.Contains(sent[0].Body, `"max_price_cu":0.00500000000000000001`) {
+		t.Errorf("terms: %s", sent[0].Body)
+	}
+	if strings.Contains(sent[1].Body, "escrow_id") {
+		t.Errorf("direct settlement: %s", sent[1].Body)
+	}
+	known := []string{"server/discover", acmp.MethodInvoke, acmp.MethodInputChunk, acmp.MethodCancel}
+	for _, r := range p.all() {
+		if !slices.Contains(known, r.Method) {
+			t.Errorf("%s went out", r.Method)
+		}
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			t.Errorf("%s: token %q", r.Method, r.Header.Get("Authorization"))
+		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,64 +30,6 @@ func transcript(t *testing.T, b *Buyer, id string) string {
 		t.Fatal(err)
 	}
 	return string(got)
-}
-
-// A consumer that stalls stalls the stream: nothing is dropped and memory stays
-// bounded (B79).
-func TestBackPressure(t *testing.T) {
-	const chunks, size = 64, 256 << 10 // 16 MiB
-	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
-		for i := range chunks {
-			w.chunk(i, strings.Repeat("x", size), i == chunks-1)
-		}
-		w.streamed()
-	})
-	gate := make(chan struct{})
-	var mu sync.Mutex
-	var bytesSeen, chunksSeen int
-	done := make(chan acmp.TaskEvent, 1)
-	b, _ := newBuyer(t, p.URL, func(o *Options) {
-		o.Events = func(ev acmp.TaskEvent) {
-			if ev.Kind == acmp.EventChunk {
-				<-gate
-				mu.Lock()
-				bytesSeen += len(ev.Chunk.Raw())
-				chunksSeen++
-				mu.Unlock()
-			}
-			if ev.Kind.Final() {
-				done <- ev
-			}
-		}
-	})
-	id := invoke(t, b, invocation(timeout(60000)))
-	tk, err := b.find(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	queued := func() int {
-		tk.q.mu.Lock()
-		defer tk.q.mu.Unlock()
-		return tk.q.bytes
-	}
-	eventually(t, func() bool { return queued() > maxQueuedBytes-2*size }, "the queue to fill")
-	select {
-	case ev := <-done:
-		t.Fatalf("ended while stalled: %+v", ev.Err)
-	case <-time.After(50 * time.Millisecond):
-	}
-	if n := queued(); n > maxQueuedBytes+size {
-		t.Errorf("%d bytes queued", n)
-	}
-	close(gate)
-	if ev := <-done; ev.Kind != acmp.EventResult {
-		t.Fatalf("outcome %+v", ev.Err)
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if chunksSeen != chunks || bytesSeen != chunks*size {
-		t.Errorf("%d chunks, %d bytes", chunksSeen, bytesSeen)
-	}
 }
 
 // B84: a long output passes through without staying in memory.

@@ -11,7 +11,7 @@ import (
 	"signalbox/model/acmp"
 )
 
-// A-124, D-13, B41: repeats are ignored, a late chunk is put in its place, what
+// A-040, A-086, A-094, A-122, A-124, A-154, D-13, B41: repeats are ignored, a late chunk is put in its place, what
 // is missing is a protocol error; so are the other faults of a result.
 func TestProtocolFaults(t *testing.T) {
 	cases := map[string]struct {
@@ -128,9 +128,10 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// A-104, A-105, D-08: errors of the provider keep code and data and are not ours.
+// A-051, A-098, A-104, A-105, D-08: errors of the provider keep code and data and
+// are not ours; a timeout may be the provider's own verdict.
 func TestReceivedErrors(t *testing.T) {
-	for _, code := range []int{acmp.CodeBudgetExceeded, -33050, -32602, -32004, -32005} {
+	for _, code := range []int{acmp.CodeBudgetExceeded, acmp.CodeTimeout, -33050, -32602, -32004, -32005} {
 		p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
 			w.fail(code, `{"task_id":"`+w.req.taskID()+`","detail":"why"}`)
 		})
@@ -142,7 +143,7 @@ func TestReceivedErrors(t *testing.T) {
 	}
 }
 
-// A-028: one JSON object is an answer too; a status that is no success is told
+// A-025, A-028, A-041: one JSON object is an answer too; a status that is no success is told
 // in plain words, and says whether sending again can help.
 func TestAnswersWithoutStream(t *testing.T) {
 	cases := map[string]struct {
@@ -188,7 +189,7 @@ func TestAnswersWithoutStream(t *testing.T) {
 	}
 }
 
-// A-083, A-084, A-085, A-082: a broken stream is sent again with the same
+// A-041, A-083, A-084, A-085, A-082: a broken stream is sent again with the same
 // task_id and another request id; what came before is replaced.
 func TestBrokenStreamIsSentAgain(t *testing.T) {
 	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, n int) {
@@ -262,20 +263,6 @@ func TestResendByHand(t *testing.T) {
 	}
 }
 
-// B31: the response counts when it is there, even if the stream stays open.
-func TestStreamHeldOpen(t *testing.T) {
-	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
-		w.output("x")
-		w.hang()
-	})
-	b, rec := newBuyer(t, p.URL, nil)
-	start := time.Now()
-	rec.outcome(t, invoke(t, b, invocation(nil)))
-	if d := time.Since(start); d > time.Second {
-		t.Errorf("took %s", d)
-	}
-}
-
 // D-07, A-136, A-143, A-144, B34: acmp/cancel first, then the wait for -33004;
 // one outcome, nothing after it.
 func TestCancel(t *testing.T) {
@@ -343,15 +330,20 @@ func TestResultWinsOverCancel(t *testing.T) {
 	}
 }
 
-// A-106 to A-108, A-111: input chunks count from 0, one final.
+// A-106 to A-108, A-111, A-114, A-157: input chunks count from 0, one final, after
+// a prefix in the invoke or none, while the output streams.
 func TestStreamedInput(t *testing.T) {
 	var p *fakeProvider
 	p = newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
+		w.chunk(0, "x", false) // before the input has come
 		p.awaitRequest(acmp.MethodInputChunk, 3)
-		w.output("x")
+		w.chunk(1, "y", true)
+		w.streamed()
 	})
 	b, rec := newBuyer(t, p.URL, nil)
-	id := invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.Input, p.InputStream = nil, true }))
+	prefix := acmp.Text("pre")
+	id := invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.Input, p.InputStream = &prefix, true }))
+	rec.await(t, id, acmp.EventChunk)
 	for i, s := range []string{"a", "b", ""} {
 		if err := b.Input(t.Context(), id, acmp.Text(s), i == 2); err != nil {
 			t.Fatal(err)
@@ -360,7 +352,12 @@ func TestStreamedInput(t *testing.T) {
 	if err := b.Input(t.Context(), id, acmp.Text("c"), true); err == nil {
 		t.Error("input after the final chunk was taken")
 	}
-	rec.outcome(t, id)
+	if got := text(rec.outcome(t, id)); got != "xy" {
+		t.Errorf("output %q", got)
+	}
+	if body := p.seen(acmp.MethodInvoke)[0].Body; !strings.Contains(body, `"data":"pre"`) || !strings.Contains(body, `"input_stream":true`) {
+		t.Errorf("invoke %s", body)
+	}
 	for i, r := range p.seen(acmp.MethodInputChunk) {
 		if want := fmt.Sprintf(`"seq":%d,`, i); !strings.Contains(r.Body, want) || strings.Contains(r.Body, `"final":true`) != (i == 2) {
 			t.Errorf("chunk %d: %s", i, r.Body)

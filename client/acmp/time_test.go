@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -115,7 +116,7 @@ func timeout(ms int64) func(*acmp.InvokeParams) {
 	return func(p *acmp.InvokeParams) { p.TimeoutMS = ms }
 }
 
-// B33: heartbeats for ever, and still -33003 at the deadline.
+// B33: heartbeats for ever, and still -33003 at the deadline.
 func TestDeadlineIsHard(t *testing.T) {
 	runTimed(t, 1000, beats, nil, func(t *testing.T, d *timed) {
 		end, after := d.outcome(t, invoke(t, d.Buyer, invocation(timeout(5000))))
@@ -251,4 +252,78 @@ func TestStalledConsumerIsNoSilence(t *testing.T) {
 		}
 	}
 	runTimed(t, 1000, run, func(o *Options) { gate = make(chan struct{}); stall(o) }, test)
+}
+
+// B31: the response counts when it is there, even if the stream stays open.
+func TestStreamHeldOpen(t *testing.T) {
+	run := func(w *answerWriter, _ wireRequest, _ int) {
+		w.output("x")
+		w.hang()
+	}
+	runTimed(t, 0, run, nil, func(t *testing.T, d *timed) {
+		end, after := d.outcome(t, invoke(t, d.Buyer, invocation(timeout(60000))))
+		if end.Kind != acmp.EventResult || after != 0 {
+			t.Errorf("after %s: %+v", after, end.Err)
+		}
+	})
+}
+
+// B29: a stream lives as long as its task, whatever bounds connecting.
+func TestLongStream(t *testing.T) {
+	run := func(w *answerWriter, _ wireRequest, _ int) {
+		for i := range 36 {
+			time.Sleep(5 * time.Second)
+			w.chunk(i, "x", i == 35)
+		}
+		w.streamed()
+	}
+	short := func(o *Options) { o.ConnectTimeout = time.Second }
+	runTimed(t, 0, run, short, func(t *testing.T, d *timed) {
+		id := invoke(t, d.Buyer, invocation(timeout(600_000)))
+		time.Sleep(3*time.Minute + time.Second)
+		if evs := d.rec.of(id); last(evs).Kind != acmp.EventResult || len(evs) != 38 {
+			t.Errorf("%s", kinds(evs))
+		}
+	})
+}
+
+// B79, B84: a consumer that stalls stalls the stream: nothing is dropped and what
+// waits is bounded.
+func TestBackPressure(t *testing.T) {
+	const chunks, size = 64, 256 << 10 // 16 MiB
+	run := func(w *answerWriter, _ wireRequest, _ int) {
+		for i := range chunks {
+			w.chunk(i, strings.Repeat("x", size), i == chunks-1)
+		}
+		w.streamed()
+	}
+	var gate chan struct{} // made under the fake clock
+	stall := func(o *Options) {
+		gate = make(chan struct{})
+		take := o.Events
+		o.Events = func(ev acmp.TaskEvent) {
+			if ev.Kind == acmp.EventChunk {
+				<-gate
+			}
+			take(ev)
+		}
+	}
+	runTimed(t, 0, run, stall, func(t *testing.T, d *timed) {
+		id := invoke(t, d.Buyer, invocation(timeout(60000)))
+		tk, err := d.find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second) // everything stands still now
+		if n := tk.q.bytes; n < maxQueuedBytes-2*size || n > maxQueuedBytes+size {
+			t.Errorf("%d bytes queued", n)
+		}
+		if got := kinds(d.rec.of(id)); got != "sent" {
+			t.Errorf("events: %s", got)
+		}
+		close(gate)
+		if end, _ := d.outcome(t, id); end.Kind != acmp.EventResult || len(text(d.rec.of(id))) != chunks*size {
+			t.Errorf("%d bytes, outcome %+v", len(text(d.rec.of(id))), end.Err)
+		}
+	})
 }
