@@ -171,7 +171,7 @@ func TestProvideEndsInGoodOrder(t *testing.T) {
 	}
 }
 
-// A-146, B105: --tokens.
+// B105: --tokens, opaque, on HTTP and on stdio.
 func TestProvideTokens(t *testing.T) {
 	tokens := provideFile(t, "tokens.yaml", "- identity: alice\n  role: worker\n  token: SECRET123-SECRET123\n")
 	p := startProvide(t, "--tokens", tokens)

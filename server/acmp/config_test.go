@@ -20,6 +20,7 @@ func writeConfig(t *testing.T, text string) string {
 	return path
 }
 
+// A-054: the form of provider_id; all there is in a file.
 func TestConfig(t *testing.T) {
 	path := writeConfig(t, `# all there is
 provider_id: agent:workshop:local

@@ -75,7 +75,7 @@ func idleProvider(t *testing.T, change func(*Options)) (*Provider, httpPeer) {
 	return p, overHTTP(t, p)
 }
 
-// what is refused, and how.
+// what is refused, and how.
 func TestEnvelope(t *testing.T) {
 	_, c := idleProvider(t, nil)
 	inv := func(meta, rest string) string {
@@ -320,7 +320,7 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-// D-09: the checks and their order.
+// D-09: the checks and their order.
 func TestChecks(t *testing.T) {
 	var runs atomic.Int64
 	h := func(ctx context.Context, t *Task) (Output, error) { runs.Add(1); return stream(1)(ctx, t) }
