@@ -115,5 +115,6 @@ func newRoot(g *globals) *cobra.Command {
 	root.AddCommand(newTokenCommand(g))
 	root.AddCommand(newWorkCommand(g))
 	root.AddCommand(newVersionCommand(g))
+	explainArguments(root)
 	return root
 }
