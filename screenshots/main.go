@@ -11,32 +11,6 @@ import (
 	"strings"
 )
 
-// step is one thing the lead does before the picture is taken: wait until all
-// of see is shown, then type keys.
-type step struct {
-	see  []string
-	keys string
-}
-
-// scene is one picture.
-type scene struct {
-	name  string
-	w, h  int
-	env   []string
-	args  []string
-	steps []step
-	look  ground
-}
-
-func scenes() []scene {
-	dark := []string{"TERM=xterm-256color", "COLORTERM=truecolor"}
-	demo := []string{"demo", "--seed", "7"}
-	return []scene{
-		{name: "queue", w: 132, h: 38, env: dark, args: demo, look: darkGround,
-			steps: []step{{see: []string{"NEEDS YOU", "decide", "grant", "accept", "LIVE TASKS"}}}},
-	}
-}
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -56,14 +30,13 @@ func takeAll(ctx context.Context, words []string) error {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, "signalbox").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, out)
 	}
-	for _, s := range scenes() {
-		if !wanted(s.name, words) {
+	for _, s := range sittings() {
+		if !s.wanted(words) {
 			continue
 		}
-		if err := take(ctx, bin, s); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+		if err := sit(ctx, bin, s, words); err != nil {
+			return err
 		}
-		fmt.Println("screenshots/" + s.name + ".svg")
 	}
 	return nil
 }
@@ -77,22 +50,31 @@ func wanted(name string, words []string) bool {
 	return len(words) == 0
 }
 
-func take(ctx context.Context, bin string, s scene) error {
-	t, err := start(ctx, s.w, s.h, s.env, bin, s.args...)
+// sit plays one sitting and writes the pictures that are wanted.
+func sit(ctx context.Context, bin string, s sitting, words []string) error {
+	t, err := start(ctx, s, bin)
 	if err != nil {
 		return err
 	}
 	defer t.close()
 	for _, st := range s.steps {
 		if err := t.waitFor(st.see...); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", st.shot, err)
+		}
+		t.quiet()
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		if st.shot != "" && wanted(st.shot, words) {
+			name := filepath.Join("screenshots", st.shot+".svg")
+			if err := os.WriteFile(name, []byte(drawSVG(t.emu, s.look)), 0o644); err != nil {
+				return err
+			}
+			fmt.Println(filepath.ToSlash(name))
 		}
 		if err := t.typeKeys(st.keys); err != nil {
 			return err
 		}
 	}
-	if ctx.Err() != nil {
-		return errors.New("interrupted")
-	}
-	return os.WriteFile(filepath.Join("screenshots", s.name+".svg"), []byte(drawSVG(t.emu, s.look)), 0o644)
+	return nil
 }

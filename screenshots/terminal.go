@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -21,23 +22,45 @@ type terminal struct {
 	pty  *os.File
 	cmd  *exec.Cmd
 	done chan struct{}
+	seen atomic.Int64 // bytes the program wrote
 }
 
-// start runs the command in a terminal of w x h cells.
-func start(ctx context.Context, w, h int, env []string, name string, args ...string) (*terminal, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), env...)
-	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: uint16(h), Cols: uint16(w)})
+// start runs the program as the sitting asks.
+func start(ctx context.Context, s sitting, bin string) (*terminal, error) {
+	cmd := exec.CommandContext(ctx, bin, s.args...)
+	cmd.Env = append(os.Environ(), s.env...)
+	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: uint16(s.h), Cols: uint16(s.w)})
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
+		return nil, fmt.Errorf("start %s: %w", bin, err)
 	}
-	t := &terminal{emu: vt.NewSafeEmulator(w, h), pty: f, cmd: cmd, done: make(chan struct{})}
+	t := &terminal{emu: vt.NewSafeEmulator(s.w, s.h), pty: f, cmd: cmd, done: make(chan struct{})}
+	// The program asks the terminal for its ground and chooses the theme by it.
+	t.emu.SetDefaultForegroundColor(s.look.fg)
+	t.emu.SetDefaultBackgroundColor(s.look.bg)
 	go func() { _, _ = io.Copy(f, t.emu) }() // the terminal's replies to queries
 	go func() {
-		_, _ = io.Copy(t.emu, f)
+		_, _ = io.Copy(t, f)
 		close(t.done)
 	}()
 	return t, nil
+}
+
+// Write takes what the program draws.
+func (t *terminal) Write(p []byte) (int, error) {
+	t.seen.Add(int64(len(p)))
+	return t.emu.Write(p)
+}
+
+// quiet waits for a pause between two frames, so that no picture shows half of
+// one.
+func (t *terminal) quiet() {
+	for range 100 {
+		n := t.seen.Load()
+		time.Sleep(40 * time.Millisecond)
+		if t.seen.Load() == n {
+			return
+		}
+	}
 }
 
 // text is what the terminal shows, without styles.

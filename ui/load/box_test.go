@@ -29,13 +29,13 @@ const (
 )
 
 // snapshot is a box of n work items, some of each state.
-func snapshot(n int, now time.Time) *acop.Snapshot {
+func snapshot(n, claims int, now time.Time) *acop.Snapshot {
 	open := []acop.Status{acop.StatusReady, acop.StatusReady, acop.StatusBlocked, acop.StatusRequiresAttention, acop.StatusCompleted, acop.StatusAccepted}
 	s := &acop.Snapshot{Revision: uint64(n), Identity: "lead-01", Role: acop.RoleLead, AtUTC: acop.NewTime(now)}
 	for i := range n {
 		it := uitest.Item(fmt.Sprintf("work:area%02d:item-%05d", i%17, i), fmt.Sprintf("Number %d of the things to do", i), open[i%len(open)], uint64(i+1), now)
 		it.WorkItem.OwnedPaths = []string{fmt.Sprintf("area%d/part%d/**", i%17, i)}
-		if i < workers {
+		if i < claims {
 			it.WorkItem.Status = acop.StatusInProgress
 			uitest.Lease(it, fmt.Sprintf("worker-%03d", i), 8*time.Hour, time.Minute, now)
 		}
@@ -127,15 +127,23 @@ func (p *probe) View() tea.View {
 // Write is the terminal: the key is answered when the frame arrives here.
 func (b *box) Write(p []byte) (int, error) {
 	if b.drawn.Swap(false) {
-		b.took <- time.Since(time.Unix(0, b.key.Load()))
+		select {
+		case b.took <- time.Since(time.Unix(0, b.key.Load())):
+		default: // nobody measures
+		}
 	}
 	return len(p), nil
 }
 
 func open(tb testing.TB, n int) *box {
 	tb.Helper()
+	return openAt(tb, n, workers, time.Now())
+}
+
+// openAt opens a box of n items of which the owner told at the instant now.
+func openAt(tb testing.TB, n, claims int, now time.Time) *box {
+	tb.Helper()
 	b := &box{done: make(chan struct{}), took: make(chan time.Duration, 64)}
-	now := time.Now()
 	b.prog = tea.NewProgram(&probe{Model: ui.New(tb.Context(), ui.Options{Identity: "lead-01"}), b: b},
 		tea.WithInput(blocked{b.done}), tea.WithOutput(b), tea.WithWindowSize(240, 70), tea.WithColorProfile(colorprofile.TrueColor),
 		tea.WithEnvironment([]string{"TERM=xterm-256color"}), tea.WithoutSignalHandler())
@@ -144,7 +152,7 @@ func open(tb testing.TB, n int) *box {
 		_, _ = b.prog.Run()
 	}()
 	tb.Cleanup(func() { b.prog.Kill(); <-b.done })
-	s := snapshot(n, now)
+	s := snapshot(n, claims, now)
 	facts := []fleet.Fact{uitest.Live(now), fleet.SnapshotLoaded{Snapshot: s, At: now}}
 	for i := range 500 { // a log to look at
 		facts = append(facts, uitest.Changed(s.Items[workers+i], acop.VerbPut, s.Revision+uint64(i)+1, now))

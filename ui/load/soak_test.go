@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"signalbox/ui/uitest"
 )
 
 // TestSoak plays the load for a while and fails if memory or goroutines grow
@@ -18,7 +20,6 @@ func TestSoak(t *testing.T) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() { defer close(done); box.stream(stop) }()
 	defer func() { close(stop); <-done }()
-	screens := "123456"
 	var at, mem, routines []int
 	begin := time.Now()
 	sample := time.NewTicker(max(time.Second, d/24))
@@ -28,7 +29,7 @@ func TestSoak(t *testing.T) {
 	for n := 0; time.Since(begin) < d; {
 		select {
 		case <-keys.C:
-			box.press(t, []string{"j", "j", "k", string(screens[n/40%6])}[n%4])
+			box.prog.Send(uitest.Key([]string{"j", "j", "k", "]"}[n%4]))
 			n++
 		case <-sample.C:
 			at, mem, routines = append(at, int(time.Since(begin).Seconds())), append(mem, int(heapMB())), append(routines, runtime.NumGoroutine())

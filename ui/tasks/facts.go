@@ -143,6 +143,12 @@ func lifeWords(t *fleet.Task, now time.Time) string {
 	if t.Interval <= 0 {
 		return "no interval advertised, no verdict"
 	}
+	if t.Broken {
+		return fmt.Sprintf("link lost, last sign %s ago", kit.Span(now.Sub(t.LastSign)))
+	}
+	if hung(t, now) {
+		return fmt.Sprintf("beats every %s, but nothing new for %s", t.Interval, kit.Ago(t.LastProgress, now))
+	}
 	return fmt.Sprintf("%s, last sign %s ago, beats every %s", lifeOf(t, now), kit.Span(now.Sub(t.LastSign)), t.Interval)
 }
 
