@@ -250,11 +250,11 @@ func (b *Buyer) deliver(t *task) {
 			t.file.close()
 			return
 		}
+		for i := range evs {
+			t.file.event(&evs[i])
+		}
+		t.file.flush() // whoever learns of output finds it in the transcript
 		for _, ev := range evs {
-			t.file.event(ev)
-			if ev.Kind.Final() {
-				t.file.flush() // whoever learns of the end finds the output whole
-			}
 			if b.env.Events != nil {
 				b.env.Events(ev)
 			}
@@ -263,7 +263,6 @@ func (b *Buyer) deliver(t *task) {
 				t.file.finished()
 			}
 		}
-		t.file.flush()
 	}
 }
 

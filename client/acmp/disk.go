@@ -233,7 +233,7 @@ func (t *taskFile) cancelled(reason string) {
 
 // event adds what belongs to the transcript. Chunks of a broken stream stay
 // until the first chunk of the next one replaces them.
-func (t *taskFile) event(ev acmp.TaskEvent) {
+func (t *taskFile) event(ev *acmp.TaskEvent) {
 	if t == nil {
 		return
 	}
