@@ -160,6 +160,32 @@ func TestTwoDashboardsOnOneBox(t *testing.T) {
 	one.waitText("exit code 0")
 }
 
+// B94: $EDITOR has the terminal for itself, and what was written comes back into
+// the form.
+func TestEditorHasTheTerminal(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	editor := filepath.Join(h.dir, "editor")
+	script := "#!/bin/sh\nif [ -t 0 ] && [ -t 1 ]; then echo a real terminal >\"$1\"; fi\nprintf 'press a key '\nread key\necho \"typed $key\" >>\"$1\"\n"
+	if err := os.WriteFile(editor, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen(t, 110, 30, []string{"XDG_STATE_HOME=" + h.dir, "XDG_CONFIG_HOME=" + h.dir, "TERM=xterm-256color", "VISUAL=" + editor},
+		shellJoin([]string{"sh", "-c", `"$@"; echo "exit code $?"; exec cat`, "sh", binary(t)}))
+	s.waitText("NEEDS YOU", "local")
+	h.put("work:a")
+	s.keys("2")
+	s.waitText("work:a")
+	s.keys("e")
+	s.waitText("press a key")
+	s.typed("xyz\n")
+	s.waitText("Post on work:a", "a real terminal", "typed xyz")
+	s.keys("C-s")
+	s.waitText("post work:a: done")
+	s.keys("q")
+	s.waitText("exit code 0")
+}
+
 // B88, B94: signals and ctrl+z leave the terminal as it was; fg brings the
 // dashboard back.
 func TestSignalsAndSuspend(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -88,6 +87,7 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 		CarriesOwner: d.carriesOwner, Passing: d.passing, CanBackground: d.background != nil,
 		Theme: theme.Name(conf.Theme), NoMouse: conf.Mouse == "off", Keys: conf.bound(),
 		Notify: conf.Notify.how, Floor: conf.floor(), OnAsk: onAsk(conf.OnAsk, d.log), NotifyBy: onAsk(conf.Notify.command, d.log),
+		NoClipboard: g.lacksClipboard(), SaveFrom: g.saveFrom,
 		Save: g.saveExport, Editor: g.editor(), HoldInput: keyboard.Pause, Log: d.log,
 	})
 	program = g.newProgram(&guarded{model: model, crash: guard}, keyboard)
@@ -96,7 +96,7 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	work.Go(func() { defer guard.catch(); feed.run(ctx) })
 	work.Go(func() {
 		defer guard.catch()
-		_ = owner.Watch(ctx, func(f fleet.Fact) { feed.put(f) })
+		watchOwner(ctx, owner, feed.put)
 	})
 	if d.started != nil {
 		work.Go(func() { defer guard.catch(); d.started(ctx, buyer) })
@@ -146,16 +146,6 @@ func (d dashboard) leave(work *sync.WaitGroup, buyer *acmp.Buyer) {
 	case <-ctx.Done():
 		d.log.Warn("a connection did not end in time")
 	}
-}
-
-// saveExport keeps what the person exported; a name is never used twice.
-func (g *globals) saveExport(name string, content []byte) (string, error) {
-	dir := filepath.Join(g.stateDir(), "exports")
-	if err := makePrivateDir(dir); err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, time.Now().UTC().Format("20060102-150405.000-")+filepath.Base(name))
-	return path, writePrivate(path, content)
 }
 
 // editor is the person's editor with its arguments; nil when none is named, or

@@ -6,7 +6,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"signalbox/model/text"
 	"signalbox/ui/dialog"
 	"signalbox/ui/screen"
 )
@@ -27,10 +26,6 @@ func (m *Model) copyID(ss []subject) tea.Cmd {
 		id = t.WorkItemID
 	}
 	return m.copyText(id, targetName(t))
-}
-
-func (m *Model) copyText(s, what string) tea.Cmd {
-	return tea.Batch(tea.SetClipboard(s), m.toast(screen.Info, "copied "+text.Clip(clean(what), 60)))
 }
 
 // mark marks a row or unmarks it.

@@ -219,50 +219,6 @@ func splitList(s string) []string {
 	return out
 }
 
-// newItem makes a work item.
-func (m *Model) newItem([]subject) tea.Cmd {
-	id := dialog.NewText("id", "id", "")
-	id.Hint, id.Valid, id.Required = "work:area:name", m.freeID, true
-	title := dialog.NewText("title", "title", "")
-	title.Required = true
-	var kinds []dialog.Option
-	for _, k := range []acop.WorkKind{
-		acop.KindImplement, acop.KindRefactor, acop.KindReview, acop.KindValidate, acop.KindRepair, acop.KindMergePrepare,
-	} {
-		kinds = append(kinds, dialog.Option{Value: string(k), Label: strings.ReplaceAll(string(k), "_", " ")})
-	}
-	prio := dialog.NewChoice("priority", "priority", "medium", dialog.Option{Value: "low"}, dialog.Option{Value: "medium"},
-		dialog.Option{Value: "high"}, dialog.Option{Value: "urgent"})
-	paths := dialog.NewText("paths", "paths", "")
-	paths.Hint, paths.Skip = "owned paths, with commas", true
-	summary := dialog.NewText("summary", "summary", "")
-	summary.Rows, summary.Skip = 3, true
-	d := &dialog.Dialog{
-		Title: "New work item", Fields: []*dialog.Field{id, title, dialog.NewChoice("kind", "kind", "implement", kinds...), prio, paths, summary},
-		Buttons: []dialog.Button{yes("make it"), back},
-	}
-	return m.ask(d, nil, nil, func(string) (tea.Cmd, string) { return m.sendItem(d), "" })
-}
-
-func (m *Model) freeID(s string) string {
-	if m.state.Items[strings.TrimSpace(s)] != nil {
-		return "an item with this id exists"
-	}
-	return ""
-}
-
-func (m *Model) sendItem(d *dialog.Dialog) tea.Cmd {
-	w := acop.WorkItem{
-		WorkItemID: strings.TrimSpace(d.Value("id")), ProtocolVersion: acop.ProtocolVersion, WorkKind: acop.WorkKind(d.Value("kind")),
-		CreatedAtUTC: acop.NewTime(m.clock.now), Producer: m.self(), Status: acop.StatusReady,
-		Priority: acop.Priority(d.Value("priority")), ActionabilityScore: 0.5,
-		Title: d.Value("title"), Summary: d.Value("summary"), OwnedPaths: splitList(d.Value("paths")),
-	}
-	doc := &acop.Document{ProtocolVersion: acop.ProtocolVersion, WorkItem: w}
-	t := itemTarget(w.WorkItemID)
-	return m.do("new item", t, acop.Act{Verb: acop.VerbPut, WorkItemID: w.WorkItemID, Document: doc}, nil)
-}
-
 // freeze stops all new grants, or lets them go on.
 func (m *Model) freeze([]subject) tea.Cmd {
 	frozen := m.state.Settings.Frozen

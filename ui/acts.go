@@ -50,14 +50,6 @@ type flight struct {
 	again bool
 }
 
-// bulk gathers the answers of one act on many targets.
-type bulk struct {
-	verb   string
-	total  int
-	done   int
-	failed []string
-}
-
 func newActs(session string) acts {
 	return acts{
 		session: session, flying: map[int]*flight{},
@@ -197,7 +189,11 @@ func (m *Model) confirm() tea.Cmd {
 // told says what an act did, in the owner's words.
 func (m *Model) told(f *flight, r *acop.Receipt) tea.Cmd {
 	if f.bulk != nil {
-		f.bulk.done++
+		word := "done"
+		if r != nil && r.Status != "" {
+			word = "now " + clean(string(r.Status))
+		}
+		f.bulk.did(f.name, word)
 		return m.tellBulk(f.bulk)
 	}
 	text := f.verb + " " + f.name + ": done"
@@ -218,21 +214,10 @@ func (m *Model) told(f *flight, r *acop.Receipt) tea.Cmd {
 	return m.toast(screen.Good, text)
 }
 
-func (m *Model) tellBulk(b *bulk) tea.Cmd {
-	if b.done+len(b.failed) < b.total {
-		return nil
-	}
-	text := fmt.Sprintf("%s: %d of %d done", b.verb, b.done, b.total)
-	if len(b.failed) == 0 {
-		return m.toast(screen.Good, text)
-	}
-	return m.toast(screen.Bad, text+"; refused: "+shortList(b.failed, 4))
-}
-
 // refuse explains why an act was not even asked for.
 func (m *Model) refuse(verb string, t screen.Target, why string, b *bulk) tea.Cmd {
 	if b != nil {
-		b.failed = append(b.failed, targetName(t)+" ("+why+")")
+		b.refused(targetName(t), why)
 		return m.tellBulk(b)
 	}
 	return m.toast(screen.Warn, verb+" "+targetName(t)+": "+why)
@@ -242,7 +227,7 @@ func (m *Model) refuse(verb string, t screen.Target, why string, b *bulk) tea.Cm
 // to do (H-095).
 func (m *Model) refused(f *flight, err error) tea.Cmd {
 	if f.bulk != nil {
-		f.bulk.failed = append(f.bulk.failed, f.name+" ("+shortError(err)+")")
+		f.bulk.refused(f.name, shortRefusal(err))
 		return m.tellBulk(f.bulk)
 	}
 	if errors.Is(err, context.Canceled) {

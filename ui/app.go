@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"crypto/rand"
+	"io"
 	"log/slog"
 	"time"
 
@@ -51,6 +52,11 @@ type Options struct {
 	OnAsk func(context.Context, fleet.Ask)
 	// Save, when not nil, writes an export and returns where it stands.
 	Save func(name string, content []byte) (path string, err error)
+	// SaveFrom is Save for what is too long to hold.
+	SaveFrom func(name string, content io.Reader) (path string, err error)
+	// NoClipboard tells that the terminal is known to take no OSC 52; copies go to
+	// files then.
+	NoClipboard bool
 	// Editor is the command of $EDITOR, split; empty turns editing outside off.
 	Editor []string
 	// HoldInput, when not nil, leaves the terminal's input to another program until

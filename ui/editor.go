@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"signalbox/model/text"
+	"signalbox/ui/dialog"
 	"signalbox/ui/screen"
 )
 
@@ -46,7 +47,7 @@ func (e *outside) Run() error {
 		defer e.hold()()
 	}
 	cmd := exec.CommandContext(e.ctx, e.command[0], append(e.command[1:len(e.command):len(e.command)], name)...)
-	cmd.Stdin, _ = e.std[0].(io.Reader)
+	cmd.Stdin = e.terminal()
 	cmd.Stdout, _ = e.std[1].(io.Writer)
 	cmd.Stderr, _ = e.std[2].(io.Writer)
 	if err := cmd.Run(); err != nil {
@@ -57,15 +58,53 @@ func (e *outside) Run() error {
 	return err
 }
 
+// terminal is what the editor reads: a real file, because through a pipe it would
+// have no terminal, and would be waited for until the next key after its end.
+func (e *outside) terminal() io.Reader {
+	switch in := e.std[0].(type) {
+	case *os.File:
+		return in
+	case interface{ File() *os.File }:
+		return in.File()
+	}
+	return nil
+}
+
 // editOutside opens $EDITOR on the text of a field.
 func (m *Model) editOutside(o *open, field, content string) tea.Cmd {
 	run := &outside{ctx: m.ctx, command: m.opts.Editor, text: content, hold: m.opts.HoldInput}
 	return tea.Exec(run, func(err error) tea.Msg { return edited{o, field, run.text, err} })
 }
 
+// postFromEditor lets the person write an entry in $EDITOR; the form opens with
+// it, so that nothing is posted that was not looked at.
+func (m *Model) postFromEditor(ss []subject) tea.Cmd {
+	cmd := m.post(ss)
+	o := m.top()
+	return tea.Batch(cmd, m.editOutside(o, entryField, ""))
+}
+
+// entryField stands for summary and details together: the first line, and what
+// follows it.
+const entryField = "entry"
+
+// fillEntry splits what was written into summary and details.
+func fillEntry(d *dialog.Dialog, written string) {
+	summary, details, _ := strings.Cut(strings.TrimSpace(written), "\n")
+	for name, s := range map[string]string{"summary": summary, "details": strings.TrimSpace(details)} {
+		if f := d.Field(name); f != nil {
+			f.SetText(s)
+			f.Touch()
+		}
+	}
+}
+
 func (m *Model) onEdited(msg edited) tea.Cmd {
 	if msg.err != nil {
 		return m.toast(screen.Bad, "the editor failed: "+text.Clip(clean(msg.err.Error()), 120))
+	}
+	if msg.field == entryField {
+		fillEntry(msg.dialog.d, msg.text)
 	}
 	if f := msg.dialog.d.Field(msg.field); f != nil {
 		// Editors end the last line; a person does not mean it.

@@ -64,7 +64,7 @@ func (m *Model) helpLines() []helpLine {
 func (m *Model) putHelp(lines []string) {
 	st := m.look.styles
 	r := m.size.rects.Body
-	w := min(r.W, 130)
+	w := min(r.W, 170)
 	all := m.helpLines()
 	rows := r.H - 2
 	cols := 1

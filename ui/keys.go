@@ -84,16 +84,17 @@ var functionKey = regexp.MustCompile(`^f([1-9]|1[0-9]|20)$`)
 
 // Binding is one action with its keys.
 type Binding struct {
-	ID   string
-	Keys []string
-	Help string
+	ID    string
+	Keys  []string
+	Help  string
+	Group string // its heading in the help
 }
 
 // KeyMap lists the actions with the keys they have by default.
 func KeyMap() []Binding {
 	out := make([]Binding, len(actions))
 	for i := range actions {
-		out[i] = Binding{actions[i].id, slices.Clone(actions[i].keys), actions[i].long}
+		out[i] = Binding{actions[i].id, slices.Clone(actions[i].keys), actions[i].long, actions[i].group}
 	}
 	return out
 }

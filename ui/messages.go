@@ -44,6 +44,7 @@ type transcriptLoaded struct {
 type saved struct {
 	path string
 	err  error
+	note string // said before it
 }
 
 // edited brings text back from $EDITOR.

@@ -98,6 +98,8 @@ func workActions() []action {
 			group: groupWork, on: onItem, act: true, can: legal(acop.VerbSupersede), run: (*Model).supersede},
 		{id: "post", keys: []string{"p"}, help: "post", long: "post an entry on the blackboard",
 			group: groupWork, on: onItem, act: true, can: legal(acop.VerbPost), run: (*Model).post},
+		{id: "edit", keys: []string{"e"}, help: "$EDITOR", long: "write an entry in $EDITOR, then post it",
+			group: groupWork, on: onItem, act: true, can: canEdit, run: (*Model).postFromEditor},
 		{id: "new", keys: []string{"n"}, help: "new item", long: "make a new work item",
 			group: groupWork, on: onNothing, act: true, can: canPut, run: (*Model).newItem},
 		{id: "freeze", keys: []string{"F"}, help: "freeze", long: "stop all new grants, or let them go on",
@@ -109,6 +111,8 @@ func taskActions() []action {
 	return []action{
 		{id: "invoke", keys: []string{"i"}, help: "invoke", long: "run a capability of a provider as a new task",
 			group: groupTasks, on: onNothing, act: true, can: canInvoke, run: (*Model).invoke},
+		{id: "write-out", keys: []string{"W"}, help: "write out", long: "write the task's whole output to a file",
+			group: groupTasks, on: onTask, can: canWriteOut, run: (*Model).writeOut},
 		{id: "resend", keys: []string{"R"}, help: "re-send", long: "send the same task again with the same task_id",
 			group: groupTasks, on: onTask, act: true, can: canResend, run: (*Model).resend},
 	}
@@ -298,6 +302,13 @@ func canPut(m *Model, _ subject) (bool, string) {
 
 func canSettings(m *Model, _ subject) (bool, string) {
 	return acop.Legal(nil, m.role(), m.self(), acop.VerbSettings)
+}
+
+func canEdit(m *Model, s subject) (bool, string) {
+	if len(m.opts.Editor) == 0 {
+		return false, "neither VISUAL nor EDITOR is set"
+	}
+	return acop.Legal(s.item, m.role(), m.self(), acop.VerbPost)
 }
 
 func canCancelTask(_ *Model, s subject) (bool, string) {

@@ -266,7 +266,7 @@ func (m *Model) save(in screen.Save) tea.Cmd {
 	}
 	return func() tea.Msg {
 		path, err := write(in.Name, in.Content)
-		return saved{path, err}
+		return saved{path: path, err: err}
 	}
 }
 
@@ -274,7 +274,7 @@ func (m *Model) onSaved(msg saved) tea.Cmd {
 	if msg.err != nil {
 		return m.toast(screen.Bad, "not saved: "+clean(msg.err.Error()))
 	}
-	return m.toast(screen.Good, "saved to "+text.ID(msg.path))
+	return m.toast(screen.Good, msg.note+"saved to "+text.ID(msg.path))
 }
 
 // quit leaves, unless something would stop: then it says what.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,6 +21,8 @@ type open struct {
 	// seen are the items as the person has seen them; an answer on anything
 	// else is not taken.
 	seen map[string]*acop.Item
+	// attempts are how often each task had been sent.
+	attempts map[string]int
 	// answer carries out the button that was pressed. It returns a reason to
 	// keep the dialog open, or "".
 	answer func(value string) (tea.Cmd, string)
@@ -34,13 +37,17 @@ type open struct {
 // ask opens a dialog about ss.
 func (m *Model) ask(d *dialog.Dialog, ss []subject, info func([]subject) []dialog.Line,
 	answer func(string) (tea.Cmd, string)) tea.Cmd {
-	o := &open{d: d, subjects: ss, answer: answer, info: info, act: m.acts.running, seen: map[string]*acop.Item{}}
+	o := &open{d: d, subjects: ss, answer: answer, info: info, act: m.acts.running,
+		seen: map[string]*acop.Item{}, attempts: map[string]int{}}
 	if info != nil {
 		d.Info = info(ss)
 	}
 	for _, s := range ss {
 		if s.item != nil {
 			o.seen[s.item.ID()] = s.item
+		}
+		if s.task != nil {
+			o.attempts[s.task.ID] = s.task.Attempt
 		}
 	}
 	m.dialogs = append(m.dialogs, o)
@@ -61,6 +68,11 @@ func (m *Model) top() *open {
 // changed says how the targets of o differ from what was seen, or "".
 func (m *Model) changed(o *open) string {
 	for _, s := range o.subjects {
+		if s.task != nil {
+			if now := m.state.Tasks[s.task.ID]; now != nil && now.Attempt != o.attempts[now.ID] {
+				return fmt.Sprintf("changed meanwhile: it was sent again and runs as attempt %d", now.Attempt)
+			}
+		}
 		if s.item == nil {
 			continue
 		}
@@ -120,6 +132,11 @@ func (m *Model) answered(o *open, out dialog.Outcome) tea.Cmd {
 // lookAgain takes the present items as seen: the warning names what changed.
 func (m *Model) lookAgain(o *open) {
 	for i, s := range o.subjects {
+		if s.task != nil {
+			if now := m.state.Tasks[s.task.ID]; now != nil {
+				o.subjects[i].task, o.attempts[now.ID] = now, now.Attempt
+			}
+		}
 		if s.item == nil {
 			continue
 		}

@@ -58,6 +58,9 @@ func New(f *os.File) *Reader {
 // Fd is the descriptor on which raw mode is set.
 func (r *Reader) Fd() uintptr { return r.file.Fd() }
 
+// File is the terminal itself, for a program that the input is left to.
+func (r *Reader) File() *os.File { return r.file }
+
 // Write writes to the terminal.
 func (r *Reader) Write(p []byte) (int, error) { return r.file.Write(p) }
 
