@@ -270,6 +270,11 @@ func (b *box) checked(method, path string, resp *http.Response, raw []byte) (rep
 	if method == http.MethodHead {
 		return r, nil
 	}
+	for who, token := range b.tokens { // H-064, B105
+		if bytes.Contains(raw, []byte(token)) || bytes.Contains(raw, []byte("goroutine ")) {
+			return r, fmt.Errorf("%s: shows the token of %s or a stack", where, who)
+		}
+	}
 	if err := json.Unmarshal(raw, &r.body); err != nil {
 		return r, fmt.Errorf("%s: %w", where, err)
 	}
