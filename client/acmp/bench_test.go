@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,7 +22,7 @@ import (
 // it is read: what they measure is the way from the handler to Events. Repeat
 // them with
 //
-//	go test -run '^$' -bench . -benchtime 2s -count 5 ./client/acmp
+//	go test -run '^$' -bench . -benchtime 1s -count 5 ./client/acmp
 
 // benchProvider streams n chunks to each invoke, where n is in the capability.
 func benchProvider(b *testing.B) string {
@@ -50,10 +51,10 @@ func writeChunks(out io.Writer, before, after, taskID string, n int) {
 }
 
 // benchBuyer starts a buyer that counts chunks and tells each outcome.
-func benchBuyer(b *testing.B, spec ProviderSpec, each func(*acmp.TaskEvent)) (*Buyer, chan acmp.TaskEvent) {
+func benchBuyer(b *testing.B, spec ProviderSpec, each func(*acmp.TaskEvent), change ...func(*Options)) (*Buyer, chan acmp.TaskEvent) {
 	b.Helper()
 	done := make(chan acmp.TaskEvent, 64)
-	buyer, err := New(Options{
+	o := Options{
 		Providers: []ProviderSpec{spec}, ProbeEvery: time.Hour,
 		Events: func(ev acmp.TaskEvent) {
 			if each != nil {
@@ -63,7 +64,11 @@ func benchBuyer(b *testing.B, spec ProviderSpec, each func(*acmp.TaskEvent)) (*B
 				done <- ev
 			}
 		},
-	})
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	buyer, err := New(o)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -162,6 +167,42 @@ func BenchmarkAddedLatency(b *testing.B) {
 	b.ReportMetric(float64(late[len(late)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(late[len(late)*99/100].Microseconds()), "p99-µs")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "chunks/s")
+}
+
+// BenchmarkGigabyte: 1 GiB of text in chunks of 64 KiB to a consumer that stands
+// still for a moment every 64 MiB, transcript included. It tells the most memory the
+// program held from the system meanwhile; run it with -benchtime 1x.
+func BenchmarkGigabyte(b *testing.B) {
+	const chunk, total = 64 << 10, 1 << 30
+	line := strings.Repeat("a line of output, as agents write them, 63 bytes with its end.\n", chunk/64)
+	p := newFakeProvider(b, 0, func(w *answerWriter, req wireRequest, _ int) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range total / chunk {
+			w.chunk(i, line, i == total/chunk-1)
+		}
+		w.streamed()
+	})
+	var most uint64
+	var got int
+	buyer, done := benchBuyer(b, ProviderSpec{Name: "p", URL: p.URL}, func(ev *acmp.TaskEvent) {
+		if ev.Kind != acmp.EventChunk {
+			return
+		}
+		if got += chunk; got%(64<<20) == 0 {
+			<-time.After(50 * time.Millisecond)
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.Sys-m.HeapReleased)
+		}
+	}, func(o *Options) { o.StateDir = b.TempDir() })
+	b.ResetTimer()
+	for range b.N {
+		got = 0
+		benchInvoke(b, buyer, 1)
+		mustResult(b, <-done)
+	}
+	b.SetBytes(total)
+	b.ReportMetric(float64(most>>20), "MiB-held")
 }
 
 // BenchmarkInvokes16: short tasks by 16 callers.
