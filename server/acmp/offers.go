@@ -178,14 +178,17 @@ func offerError(code int, message, id string) *acmp.Error {
 
 // settleTerms gives the task its price: what was agreed, else what is asked.
 func (p *Provider) settleTerms(t *Task) *acmp.Error {
-	t.price = priceOf(t.cap)
-	if p.offers == nil {
-		return nil
+	price := priceOf(t.cap)
+	var bad *acmp.Error
+	if p.offers != nil {
+		var agreed *terms
+		if agreed, bad = p.offers.take(&t.params, t.principal); agreed != nil {
+			price = agreed.price
+		}
 	}
-	agreed, bad := p.offers.take(&t.params, t.principal)
-	if agreed != nil {
-		t.price = agreed.price
-	}
+	t.mu.Lock() // a cancel may be recording the task already
+	t.price = price
+	t.mu.Unlock()
 	return bad
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -561,7 +562,8 @@ func TestStdioCancelledIsSilent(t *testing.T) {
 	}
 }
 
-// exactly one response in every race of cancel, completion and deadline.
+// exactly one response in each of a thousand random races of cancel, completion
+// and deadline.
 func TestRaces(t *testing.T) {
 	h := func(ctx context.Context, task *Task) (Output, error) {
 		for range 3 {
@@ -577,15 +579,20 @@ func TestRaces(t *testing.T) {
 	c := overHTTP(t, p)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 8)
-	for i := range 200 {
+	rounds := 1000
+	if testing.Short() {
+		rounds = 100
+	}
+	for range rounds {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
 			id := taskID()
 			var both sync.WaitGroup
-			both.Go(func() { c.notify(t, acmp.MethodCancel, map[string]any{"task_id": id}) })
+			pause := time.Duration(rand.IntN(2000)) * time.Microsecond
+			both.Go(func() { <-time.After(pause); c.notify(t, acmp.MethodCancel, map[string]any{"task_id": id}) })
 			both.Go(func() {
-				r := c.request(t, acmp.MethodInvoke, invokeParamsOf(id, map[string]any{"stream": true, "timeout_ms": 1 + i%5*20}))
+				r := c.request(t, acmp.MethodInvoke, invokeParamsOf(id, map[string]any{"stream": true, "timeout_ms": 1 + rand.IntN(20)}))
 				m := r.answer(t) // one response, and it is the last message
 				if m.Error == nil && !m.Result.OutputStreamed {
 					t.Errorf("answer: %s", m.raw)
