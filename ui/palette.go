@@ -21,12 +21,13 @@ type command struct {
 	note string
 	key  string
 	why  string // why it cannot run now; "" = it can
+	all  string // name and note, what is searched
 	run  func(*Model) tea.Cmd
 }
 
 type commands []command
 
-func (c commands) String(i int) string { return c[i].name + " " + c[i].note }
+func (c commands) String(i int) string { return c[i].all }
 func (c commands) Len() int            { return len(c) }
 
 func (m *Model) openPalette([]subject) tea.Cmd {
@@ -89,6 +90,9 @@ func (m *Model) commands() commands {
 			run: func(m *Model) tea.Cmd { return m.run(a, t) }})
 	}
 	out = append(out, m.objectCommands()...)
+	for i := range out {
+		out[i].all = out[i].name + " " + out[i].note
+	}
 	return out
 }
 
