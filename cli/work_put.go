@@ -1,17 +1,16 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"strings"
+	"slices"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"signalbox/model/acop"
@@ -55,14 +54,16 @@ func (g *globals) workPut(ctx context.Context, path string, ifRevision uint64) e
 		return err
 	}
 	defer done()
+	for _, d := range docs { // all of them first: nothing is sent when one is wrong
+		if err := w.complete(ctx, d); err != nil {
+			return workError("put "+d.WorkItem.WorkItemID, err)
+		}
+	}
 	for n, d := range docs {
 		id := d.WorkItem.WorkItemID
 		where := "put " + id
 		if n > 0 {
-			where += fmt.Sprintf(" (the %d before it were put)", n)
-		}
-		if err := w.complete(ctx, d); err != nil {
-			return workError(where, err)
+			where += fmt.Sprintf(" (%s before it %s put)", plural(n, "item", "items"), wasWere(n))
 		}
 		r, err := w.c.Do(ctx, acop.Act{Verb: acop.VerbPut, WorkItemID: id, Document: d, IfRevision: ifRevision})
 		if err != nil {
@@ -73,6 +74,13 @@ func (g *globals) workPut(ctx context.Context, path string, ifRevision uint64) e
 		}
 	}
 	return nil
+}
+
+func wasWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
 }
 
 // told prints the receipt as JSON, or the sentence.
@@ -110,7 +118,7 @@ func (w *work) complete(ctx context.Context, d *acop.Document) error {
 		}
 	}
 	if wi.WorkKind == "" && old.WorkKind == "" {
-		return fmt.Errorf("work_kind is missing")
+		return fmt.Errorf("work_kind is missing, and the owner does not know the item yet")
 	}
 	wi.WorkKind = acop.WorkKind(firstOf(string(wi.WorkKind), string(old.WorkKind)))
 	wi.Status = acop.Status(firstOf(string(wi.Status), string(old.Status)))
@@ -157,7 +165,7 @@ func (g *globals) readDocuments(path string) ([]*acop.Document, error) {
 	if len(raw) > maxDocuments {
 		return nil, fmt.Errorf("%s is larger than %d MiB; split it", name, maxDocuments>>20)
 	}
-	parts, err := splitDocuments(name, raw)
+	parts, err := readSources(name, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -166,108 +174,104 @@ func (g *globals) readDocuments(path string) ([]*acop.Document, error) {
 	}
 	seen := make(map[string]bool)
 	docs := make([]*acop.Document, 0, len(parts))
-	for n, p := range parts {
+	for _, p := range parts {
 		d, err := parseDocument(p)
 		if err != nil {
-			return nil, fmt.Errorf("%s: document %d: %w", name, n+1, err)
+			return nil, err
 		}
-		if seen[d.WorkItem.WorkItemID] {
-			return nil, fmt.Errorf("%s: document %d: work item %q is there twice", name, n+1, d.WorkItem.WorkItemID)
+		id := d.WorkItem.WorkItemID
+		if seen[id] {
+			return nil, p.errorf(nil, "work item %s is there twice", text.ID(id))
 		}
-		seen[d.WorkItem.WorkItemID] = true
+		seen[id] = true
 		docs = append(docs, d)
 	}
 	return docs, nil
 }
 
-// splitDocuments gives each document as JSON.
-func splitDocuments(name string, raw []byte) ([]json.RawMessage, error) {
-	trimmed := bytes.TrimSpace(raw)
-	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
-		return splitJSON(name, raw)
-	}
-	return splitYAML(name, raw)
+// placeholders stand in the check for what a document may leave out and is filled
+// in later.
+var placeholders = map[string]any{
+	"protocol_version": acop.ProtocolVersion, "work_kind": string(acop.KindImplement),
+	"created_at_utc": "2026-01-01T00:00:00.000Z", "producer": "-", "status": string(acop.StatusReady),
+	"priority": string(acop.PriorityMedium), "actionability_score": json.Number("0"),
 }
 
-func splitJSON(name string, raw []byte) ([]json.RawMessage, error) {
-	var parts []json.RawMessage
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	for {
-		var p json.RawMessage
-		switch err := dec.Decode(&p); {
-		case errors.Is(err, io.EOF):
-			return parts, nil
-		case err != nil:
-			at := dec.InputOffset()
-			var se *json.SyntaxError
-			if errors.As(err, &se) {
-				at = se.Offset
-			}
-			return nil, fmt.Errorf("%s:%d: %w", name, 1+bytes.Count(raw[:min(at, int64(len(raw)))], []byte("\n")), err)
-		}
-		if len(p) > 0 && p[0] == '[' {
-			var list []json.RawMessage
-			if err := json.Unmarshal(p, &list); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			parts = append(parts, list...)
-			continue
-		}
-		parts = append(parts, p)
+// parseDocument checks one document against the schema and reads it. A missing
+// score is marked by -1: zero is a score.
+func parseDocument(s *source) (*acop.Document, error) {
+	head, ok := s.value.(map[string]any)
+	if !ok {
+		return nil, s.errorf(nil, "a document must be a mapping with a work_item, not %s", shown(s.value))
 	}
-}
-
-func splitYAML(name string, raw []byte) ([]json.RawMessage, error) {
-	var parts []json.RawMessage
-	dec := yaml.NewDecoder(bytes.NewReader(raw), yaml.Strict())
-	for {
-		var v any
-		switch err := dec.Decode(&v); {
-		case errors.Is(err, io.EOF):
-			return parts, nil
-		case err != nil:
-			return nil, configError(name, err)
-		}
-		if v == nil {
-			continue
-		}
-		list, many := v.([]any)
-		if !many {
-			list = []any{v}
-		}
-		for _, one := range list {
-			p, err := json.Marshal(one)
-			if err != nil {
-				return nil, fmt.Errorf("%s: document %d cannot be written as JSON: %w", name, len(parts)+1, err)
+	doc, flat, err := wholeDocument(s, head)
+	if err != nil {
+		return nil, err
+	}
+	item, isMapping := doc["work_item"].(map[string]any)
+	at := []string{"work_item"}
+	if flat {
+		at = nil
+	}
+	if isMapping {
+		if id, there := item["work_item_id"]; !there || id == "" {
+			needs := "work_item_id"
+			if item["work_kind"] == nil {
+				needs += " and work_kind"
 			}
-			parts = append(parts, p)
+			return nil, s.errorf(at, "a work item needs %s", needs)
 		}
 	}
-}
-
-// parseDocument reads one document strictly. A missing score is marked by -1:
-// zero is a score.
-func parseDocument(raw json.RawMessage) (*acop.Document, error) {
-	var head map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &head); err != nil || head == nil {
-		return nil, fmt.Errorf("a document must be a mapping with a work_item")
+	if err := checkDocument(s, filledIn(doc, item), flat); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"claim_intent", "claim", "lease_heartbeat"} {
+		if _, there := doc[name]; there {
+			return nil, s.errorf([]string{name}, "%s cannot be put: the owner makes it when a worker claims", name)
+		}
+	}
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		return nil, s.errorf(nil, "%w", err)
 	}
 	d := &acop.Document{WorkItem: acop.WorkItem{ActionabilityScore: -1}}
-	var into any = d
-	if _, full := head["work_item"]; !full {
-		if _, short := head["work_item_id"]; !short {
-			return nil, fmt.Errorf("work_item is missing")
-		}
-		into = &d.WorkItem
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		msg := strings.TrimPrefix(err.Error(), "json: ")
-		return nil, errors.New(strings.Replace(msg, "unknown field", "unknown member", 1))
-	}
-	if d.WorkItem.WorkItemID == "" {
-		return nil, fmt.Errorf("work_item_id is missing")
+	if err := json.Unmarshal(raw, d); err != nil {
+		return nil, s.errorf(nil, "the document cannot be read: %s", text.Line(err.Error()))
 	}
 	return d, nil
+}
+
+// wholeDocument gives a work item that stands alone its document. That is what a
+// mapping is that has no work_item and a member of one.
+func wholeDocument(s *source, head map[string]any) (doc map[string]any, flat bool, err error) {
+	if _, whole := head["work_item"]; whole {
+		return head, false, nil
+	}
+	for name := range head {
+		if name != "protocol_version" && slices.Contains(workItemMembers(), name) {
+			flat = true
+		}
+	}
+	if !flat {
+		return nil, false, s.errorf(nil, "work_item is missing; a work item needs work_item_id and work_kind")
+	}
+	return map[string]any{"work_item": head}, true, nil
+}
+
+// filledIn is a copy of doc with placeholders for what is left out.
+func filledIn(doc, item map[string]any) map[string]any {
+	whole := maps.Clone(doc)
+	if _, there := whole["protocol_version"]; !there {
+		whole["protocol_version"] = acop.ProtocolVersion
+	}
+	if item != nil {
+		item = maps.Clone(item)
+		for name, v := range placeholders {
+			if _, there := item[name]; !there {
+				item[name] = v
+			}
+		}
+		whole["work_item"] = item
+	}
+	return whole
 }
