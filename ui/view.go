@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -81,7 +82,7 @@ func (m *Model) topRule(body []string) string {
 		line = append(line, st.G.H)
 	}
 	if len(body) > 0 {
-		for _, x := range junctions(body[0], st.G.V) {
+		for _, x := range junctions(st, body[:min(len(body), edgeRows)]) {
 			if x+1 < len(line) {
 				line[x+1] = st.G.TeeDown
 			}
@@ -100,20 +101,41 @@ func (m *Model) roomTitle() string {
 	return m.room().Name()
 }
 
-// junctions are the cells of row in which the vertical line v stands.
-func junctions(row, v string) []int {
-	plain := ansi.Strip(row)
-	var out []int
-	x := 0
-	for _, r := range plain {
-		s := string(r)
-		if s == v {
-			out = append(out, x)
-		}
-		x += text.Width(s)
+// junctions are the cells at which lines between panes meet the rule beside
+// rows, the nearest row first. A pane's line is told from the same sign in
+// remote text by its look; where lines have no look of their own, by standing in
+// one cell of all rows.
+func junctions(st *theme.Styles, rows []string) []int {
+	if len(rows) == 0 {
+		return nil
+	}
+	line := st.Faint.Render(st.G.V)
+	out := columnsOf(rows[0], line)
+	if line != st.G.V {
+		return out
+	}
+	for _, row := range rows[1:] {
+		through := append(columnsOf(row, st.G.V), columnsOf(row, st.G.Cross)...)
+		out = slices.DeleteFunc(out, func(x int) bool { return !slices.Contains(through, x) })
 	}
 	return out
 }
+
+// columnsOf are the cells of row in which sign stands.
+func columnsOf(row, sign string) []int {
+	var out []int
+	for from := 0; ; {
+		i := strings.Index(row[from:], sign)
+		if i < 0 {
+			return out
+		}
+		out = append(out, ansi.StringWidth(row[:from+i]))
+		from += i + len(sign)
+	}
+}
+
+// edgeRows is how many rows must carry a line without a look of its own.
+const edgeRows = 4
 
 // baseRule is the line below the body; it tells what narrows or adds to what is
 // shown.
@@ -124,7 +146,9 @@ func (m *Model) baseRule(body []string) string {
 		line[i] = st.G.H
 	}
 	if len(body) > 0 {
-		for _, x := range junctions(body[len(body)-1], st.G.V) {
+		near := slices.Clone(body[max(0, len(body)-edgeRows):])
+		slices.Reverse(near)
+		for _, x := range junctions(st, near) {
 			if x+1 < len(line) {
 				line[x+1] = st.G.TeeUp
 			}
