@@ -1,31 +1,89 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"signalbox/model/text"
 )
 
 // explainArguments makes every command below and including cmd say in words what
-// was wrong with its arguments and what it takes, in one line.
+// was wrong with its arguments and flags and what it takes, in one line.
 func explainArguments(cmd *cobra.Command) {
-	if check := cmd.Args; check != nil {
-		cmd.Args = func(c *cobra.Command, args []string) error {
-			if check(c, args) == nil {
-				return nil
-			}
+	check := cmd.Args
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		if check != nil && check(c, args) != nil {
 			return argumentError(c, args)
 		}
+		if name := uselessGlobal(c); name != "" {
+			return failf(exitUsage, "--%s does nothing with `%s`; leave it out", name, c.CommandPath())
+		}
+		if name := missingFlag(c); name != "" {
+			return failf(exitUsage, "--%s is missing; see `%s --help`", name, c.CommandPath())
+		}
+		return nil
 	}
-	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return failf(exitUsage, "%w; `%s --help` lists the flags", err, c.CommandPath())
-	})
+	cmd.SetFlagErrorFunc(flagError)
 	for _, sub := range cmd.Commands() {
 		explainArguments(sub)
 	}
+}
+
+// missingFlag is the first flag that c cannot do without and that was not given.
+func missingFlag(c *cobra.Command) string {
+	name := ""
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if name == "" && !f.Changed && slices.Contains(f.Annotations[cobra.BashCompOneRequiredFlag], "true") {
+			name = f.Name
+		}
+	})
+	return name
+}
+
+// flagError words what is wrong with a flag. What was typed may come from
+// anywhere and is quoted only when it is clean.
+func flagError(c *cobra.Command, err error) error {
+	var (
+		value   *pflag.InvalidValueError
+		unknown *pflag.NotExistError
+		bare    *pflag.ValueRequiredError
+	)
+	switch {
+	case errors.As(err, &value):
+		f := value.GetFlag()
+		return failf(exitUsage, "--%s needs %s, not %q; see `%s --help`", f.Name, flagKind(f), text.Clip(text.Line(value.GetValue()), 40), c.CommandPath())
+	case errors.As(err, &unknown):
+		name, dash := unknown.GetSpecifiedName(), "--"
+		if unknown.GetSpecifiedShortnames() != "" {
+			dash = "-"
+		}
+		return failf(exitUsage, "there is no flag %s%s; `%s --help` lists the flags", dash, text.Clip(text.ID(name), 40), c.CommandPath())
+	case errors.As(err, &bare):
+		return failf(exitUsage, "--%s needs %s; see `%s --help`", text.ID(bare.GetSpecifiedName()), flagKind(bare.GetFlag()), c.CommandPath())
+	}
+	return failf(exitUsage, "%s; `%s --help` lists the flags", text.Clip(text.Line(err.Error()), 120), c.CommandPath())
+}
+
+// flagKind says what sort of value a flag takes.
+func flagKind(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "true or false"
+	case "duration":
+		return "a time such as 30s, 15m or 2h"
+	case "uint", "uint32", "uint64":
+		return "a whole number, 0 or more"
+	case "int", "int32", "int64":
+		return "a whole number"
+	case "float32", "float64":
+		return "a number"
+	}
+	return "a value"
 }
 
 func argumentError(c *cobra.Command, args []string) error {

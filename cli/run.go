@@ -116,5 +116,6 @@ func newRoot(g *globals) *cobra.Command {
 	root.AddCommand(newWorkCommand(g))
 	root.AddCommand(newVersionCommand(g))
 	explainArguments(root)
+	trimHelp(root)
 	return root
 }
