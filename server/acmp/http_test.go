@@ -75,7 +75,7 @@ func idleProvider(t *testing.T, change func(*Options)) (*Provider, httpPeer) {
 	return p, overHTTP(t, p)
 }
 
-// what is refused, and how.
+// B28, B32 (there is no GET to hold open), A-026, A-029 to: what is refused, and how.
 func TestEnvelope(t *testing.T) {
 	_, c := idleProvider(t, nil)
 	inv := func(meta, rest string) string {

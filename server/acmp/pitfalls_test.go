@@ -16,7 +16,15 @@ import (
 
 // B79: a caller that does not read stalls its own task and no other.
 func TestSlowReaderHarmsNoOther(t *testing.T) {
-	o := only(flood(50_000))()
+	big := acmp.Text(strings.Repeat("x", 32<<10)) // more in all than sockets hold
+	o := only(func(_ context.Context, task *Task) (Output, error) {
+		for range 300 {
+			if err := task.Emit(big); err != nil {
+				return Output{}, err
+			}
+		}
+		return Output{}, task.EmitFinal(big)
+	})()
 	o.Limits.TaskBytes = 256 << 10
 	p := newProvider(t, o)
 	c := overHTTP(t, p)

@@ -81,7 +81,8 @@ func TestEarlyIsBounded(t *testing.T) {
 	}
 }
 
-// A stalled reader stalls the handler: memory stays bounded, nothing is lost.
+// B42, B84, D-03: a stalled reader stalls the handler: memory stays bounded, nothing is
+// lost; a replay of what is no longer held is refused and not cut short.
 func TestSlowReaderStallsTheHandler(t *testing.T) {
 	const total, bound = 8 << 20, 256 << 10
 	var sent atomic.Int64
@@ -153,7 +154,7 @@ func (s *pausedSink) flush()           {}
 func (s *pausedSink) until(time.Time)  {}
 func (s *pausedSink) framing() framing { return sseFraming }
 
-// Output that cannot be sent in pieces is refused above the bound.
+// B84: output that cannot be sent in pieces is refused above the bound.
 func TestWholeOutputIsBounded(t *testing.T) {
 	o := only(stream(1000))()
 	o.Limits.TaskBytes = 4096
@@ -164,7 +165,7 @@ func TestWholeOutputIsBounded(t *testing.T) {
 	}
 }
 
-// Close takes nothing new, lets what runs end, and cancels the rest.
+// B86: Close takes nothing new, lets what runs end, and cancels the rest.
 func TestClose(t *testing.T) {
 	var runs atomic.Int64
 	release := make(chan struct{})

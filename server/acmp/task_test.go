@@ -49,7 +49,7 @@ func untilStopped(runs *atomic.Int64) Handler {
 	}
 }
 
-// chunks in order, the final one, the result.
+// B31 (the stream ends behind its response), A-069, A-118 to: chunks in order, the final one, the result.
 func TestStreamThenResult(t *testing.T) {
 	onBoth(t, only(stream(5)), func(t *testing.T, _ *Provider, c peer) {
 		id := taskID()
