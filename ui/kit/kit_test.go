@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
+	"signalbox/model/text"
 	"signalbox/ui/theme"
 )
 
@@ -41,6 +42,20 @@ func TestExactWidths(t *testing.T) {
 					t.Fatalf("%q is %d cells, not %d", l, ansi.StringWidth(l), w)
 				}
 			}
+		}
+	})
+}
+
+// The quick measure of styled lines says what the full one says.
+func TestStyledCells(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := ""
+		for range rapid.IntRange(0, 4).Draw(t, "runs") {
+			part := text.Line(rapid.StringOf(rapid.SampledFrom([]rune("ab 你…│é⚠"))).Draw(t, "s"))
+			s += rapid.SampledFrom([]string{part, styles.OK.Render(part), styles.Badge.Render(part)}).Draw(t, "styled")
+		}
+		if got, want := cells(s), ansi.StringWidth(s); got != want {
+			t.Fatalf("%q is %d cells, not %d", s, got, want)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func FitStyled(s string, w int) string {
 	if w <= 0 {
 		return ""
 	}
-	n := ansi.StringWidth(s)
+	n := cells(s)
 	switch {
 	case n < w:
 		return s + Blank(w-n)
@@ -80,6 +80,24 @@ func FitStyled(s string, w int) string {
 		}
 	}
 	return s
+}
+
+// cells measures a line that holds our own styles: colour sequences alone, whose
+// text between them the one width function knows well.
+func cells(s string) int {
+	n := 0
+	for {
+		i := strings.IndexByte(s, '\x1b')
+		if i < 0 {
+			return n + text.Width(s)
+		}
+		end := strings.IndexByte(s[i:], 'm')
+		if end < 0 || !strings.HasPrefix(s[i:], "\x1b[") {
+			return n + ansi.StringWidth(s) // not ours
+		}
+		n += text.Width(s[:i])
+		s = s[i+end+1:]
+	}
 }
 
 // Lines makes a view of exactly w×h cells out of lines: short ones are padded,

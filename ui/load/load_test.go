@@ -4,6 +4,7 @@ package load
 
 import (
 	"encoding/json"
+	"io"
 	"runtime"
 	"slices"
 	"syscall"
@@ -84,6 +85,26 @@ func BenchmarkLoadIdle(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLoadIdleFloor is what a program that shows nothing costs: the
+// renderer looks 60 times a second whether there is something to write.
+func BenchmarkLoadIdleFloor(b *testing.B) {
+	done := make(chan struct{})
+	p := tea.NewProgram(nothing{}, tea.WithInput(blocked{done}), tea.WithOutput(io.Discard), tea.WithWindowSize(240, 70), tea.WithoutSignalHandler())
+	go func() { defer close(done); _, _ = p.Run() }()
+	defer func() { p.Kill(); <-done }()
+	used, begin := cpu(), time.Now()
+	for b.Loop() {
+		time.Sleep(2 * time.Second)
+	}
+	b.ReportMetric(100*(cpu()-used).Seconds()/time.Since(begin).Seconds(), "%core")
+}
+
+type nothing struct{}
+
+func (nothing) Init() tea.Cmd                         { return nil }
+func (n nothing) Update(tea.Msg) (tea.Model, tea.Cmd) { return n, nil }
+func (nothing) View() tea.View                        { return tea.NewView("") }
 
 // BenchmarkLoadAttach is the way from the bytes of a snapshot of 10 000 items to
 // the first full frame: at most 1 s.
