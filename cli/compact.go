@@ -78,8 +78,8 @@ func (g *globals) printCompacted(c store.Compacted) error {
 		_, err := fmt.Fprintf(g.sys.Stdout, "Nothing to leave behind: history begins at revision %d and is all to be kept.\n", c.Tail)
 		return err
 	}
-	_, err := fmt.Fprintf(g.sys.Stdout, "%d records became %d, %s became %s. History begins at revision %d; the log still ends at %d.\n",
-		c.RecordsBefore, c.RecordsAfter, megabytes(c.BytesBefore), megabytes(c.BytesAfter), c.Tail, c.Last)
+	_, err := fmt.Fprintf(g.sys.Stdout, "%s became %d, %s became %s. History begins at revision %d; the log still ends at %d.\n",
+		plural(int(c.RecordsBefore), "record", "records"), c.RecordsAfter, megabytes(c.BytesBefore), megabytes(c.BytesAfter), c.Tail, c.Last)
 	return err
 }
 

@@ -132,10 +132,3 @@ func configTemplate() string {
 	}
 	return b.String()
 }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,19 +95,21 @@ func (g *globals) tokenList(path string) error {
 		}
 		return json.NewEncoder(g.sys.Stdout).Encode(lines)
 	}
-	w := tabwriter.NewWriter(g.sys.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "IDENTITY\tROLE\tTOKENS")
+	rows := newTable("IDENTITY", "ROLE", "TOKENS")
 	for _, c := range t.Callers() {
-		fmt.Fprintf(w, "%s\t%s\t%d\n", text.ID(c.Identity), c.Role, t.Credentials(c.Identity))
+		rows.add(cell(c.Identity), string(c.Role), fmt.Sprint(t.Credentials(c.Identity)))
 	}
-	return w.Flush()
+	if len(t.Callers()) == 0 {
+		return printed(fmt.Fprintln(g.sys.Stdout, "there is no token yet; `signalbox token add` makes one"))
+	}
+	return printed(fmt.Fprint(g.sys.Stdout, rows.String()))
 }
 
 func (g *globals) tokenRevoke(path, identity string) error {
 	n := 0
 	err := changeTokens(path, func(t *owner.Tokens) error {
 		if n = t.Revoke(identity); n == 0 {
-			return fmt.Errorf("%s has no token in %s", text.ID(identity), path)
+			return fmt.Errorf("there is no token for %s in %s; `signalbox token list` shows whose there are", text.ID(identity), path)
 		}
 		if t.Len() == 0 {
 			return fmt.Errorf("%s has the last token of %s, and nobody could come in; add another one first", text.ID(identity), path)
@@ -118,7 +119,7 @@ func (g *globals) tokenRevoke(path, identity string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(g.sys.Stderr, "%s can no longer come in (%d tokens taken away)\n", text.ID(identity), n)
+	fmt.Fprintf(g.sys.Stderr, "%s taken away from %s\n", plural(n, "token", "tokens"), text.ID(identity))
 	return nil
 }
 

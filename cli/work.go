@@ -24,13 +24,15 @@ with --json as JSON; one line about what went wrong goes to stderr.
 Exit code 0 done, 1 refused, 2 wrong usage, 3 the owner cannot be reached.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return failf(exitUsage, "say what to do with work: put, list, show, grant, deny, revoke, cancel, accept, send-back, resolve, post or events")
+			return failf(exitUsage, "say what to do with work; `signalbox work --help` lists it")
 		},
 	}
 	cmd.AddCommand(
 		newWorkPut(g), newWorkList(g), newWorkShow(g), newWorkEvents(g),
 		newWorkGrant(g), newWorkDeny(g), newWorkRevoke(g), newWorkCancel(g), newWorkAccept(g),
 		newWorkSendBack(g), newWorkResolve(g), newWorkPost(g),
+		newWorkBlock(g), newWorkUnblock(g), newWorkSupersede(g), newWorkRequeue(g), newWorkConsume(g),
+		newWorkSettings(g), newWorkFreeze(g), newWorkUnfreeze(g),
 	)
 	return cmd
 }
@@ -74,6 +76,9 @@ func (w *work) printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(w.g.sys.Stdout, format, args...)
 	return stdoutError(err)
 }
+
+// printed is stdoutError for what the fmt functions give.
+func printed(_ int, err error) error { return stdoutError(err) }
 
 func stdoutError(err error) error {
 	if err != nil {

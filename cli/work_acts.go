@@ -30,8 +30,8 @@ type actFlags struct {
 
 // workAct describes one act on a work item as a command.
 type workAct struct {
-	use, short string
-	flags      func(*cobra.Command, *actFlags)
+	use, short, example string
+	flags               func(*cobra.Command, *actFlags)
 	// make turns the item as it stands into the act, or says why not.
 	make func(*acop.Detail, *actFlags) (acop.Act, error)
 	done string // the past tense, for the sentence
@@ -43,8 +43,8 @@ func (a *workAct) command(g *globals) *cobra.Command {
 	f := &actFlags{}
 	cmd := &cobra.Command{
 		Use:   a.use + " WORK_ITEM_ID",
-		Short: a.short,
-		Args:  cobra.ExactArgs(1),
+		Short: a.short, Example: a.example,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.workAct(cmd.Context(), a, f, args[0])
 		},
@@ -89,15 +89,15 @@ func outcome(r *acop.Receipt) string {
 		b.WriteString(": " + string(r.Status))
 	}
 	if c := r.Claim; c != nil && c.ClaimStatus == acop.ClaimActive {
-		fmt.Fprintf(&b, " by %s until %s (claim %s)", text.ID(c.WorkerAgentUID), c.ExpiresAtUTC, text.ID(c.ClaimID))
+		fmt.Fprintf(&b, " by %s until %s (%s)", text.ID(c.WorkerAgentUID), c.ExpiresAtUTC, withKind("claim", c.ClaimID))
 	} else if c != nil {
-		fmt.Fprintf(&b, ", claim of %s is %s", text.ID(c.WorkerAgentUID), c.ClaimStatus)
+		fmt.Fprintf(&b, ", the claim of %s is %s", text.ID(c.WorkerAgentUID), c.ClaimStatus)
 	}
 	if len(r.Released) > 0 {
 		b.WriteString(", now ready: " + text.ID(strings.Join(r.Released, " ")))
 	}
 	if r.Entry != nil {
-		b.WriteString(", entry " + text.ID(r.Entry.EntryID))
+		b.WriteString(", " + withKind("entry", r.Entry.EntryID))
 	}
 	return b.String()
 }

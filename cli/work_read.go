@@ -24,6 +24,8 @@ func newWorkList(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List work items, the latest first",
+		Long: `List work items, the latest first, one a line. Long ids lose their middle and
+long titles their end; --json prints all of everything.`,
 		Example: "  signalbox work list --status requires_attention --status completed\n" +
 			"  signalbox work list --agent agent:kestrel --actionable --json",
 		Args: cobra.NoArgs,
@@ -103,8 +105,8 @@ func (w *work) printRows(l *client.List) error {
 		if r.Claim != nil {
 			worker, lease = r.Claim.WorkerAgentUID, leaseLeft(r.Claim.ExpiresAtUTC, now)
 		}
-		t.add(text.ID(r.WorkItem.WorkItemID), string(r.Status), string(r.WorkItem.Priority), string(r.WorkItem.WorkKind),
-			text.ID(worker), lease, text.ID(strings.Join(r.BlockerCodes, ",")), text.Line(r.WorkItem.Title))
+		t.add(cell(r.WorkItem.WorkItemID), string(r.Status), string(r.WorkItem.Priority), string(r.WorkItem.WorkKind),
+			cell(worker), lease, cells(r.BlockerCodes), text.Clip(text.Line(r.WorkItem.Title), cellText))
 	}
 	if err := w.printf("%s", t.String()); err != nil {
 		return err

@@ -60,7 +60,7 @@ func detailText(d *acop.Detail, now time.Time) string {
 	var b strings.Builder
 	i := d.Item
 	w := &i.WorkItem
-	fmt.Fprintf(&b, "%s  %s\n", text.ID(w.WorkItemID), text.Line(w.Title))
+	b.WriteString(strings.TrimRight(text.ID(w.WorkItemID)+"  "+text.Line(w.Title), " ") + "\n")
 	pairs := [][2]string{
 		{"status", string(w.Status) + " since " + i.StatusSinceUTC.String()},
 		{"kind", string(w.WorkKind)},
@@ -76,7 +76,7 @@ func detailText(d *acop.Detail, now time.Time) string {
 		{"revision", fmt.Sprint(i.Revision)},
 	}
 	if l := i.Lease; l != nil {
-		pairs = append(pairs, [2]string{"held by", fmt.Sprintf("%s, %s, renewed %d times", text.ID(l.Claim.WorkerAgentUID), leaseLeft(l.Claim.ExpiresAtUTC, now), l.Renewals)},
+		pairs = append(pairs, [2]string{"held by", fmt.Sprintf("%s, %s, renewed %s", text.ID(l.Claim.WorkerAgentUID), leaseLeft(l.Claim.ExpiresAtUTC, now), times(l.Renewals))},
 			[2]string{"claim", text.ID(l.Claim.ClaimID)}, [2]string{"progress", text.Line(l.Progress)})
 	}
 	for _, p := range pairs {
@@ -116,8 +116,10 @@ func detailDecisions(b *strings.Builder, d *acop.Detail) {
 	var given []string
 	if i.Completion != nil {
 		given = i.Completion.Evidence.ValidationResults
-		fmt.Fprintf(b, "completed by %s at %s, artifacts: %s\n", text.ID(i.Completion.CompletedBy), i.Completion.CompletedAtUTC,
-			text.ID(strings.Join(i.Completion.Evidence.ArtifactIDs, " ")))
+		fmt.Fprintf(b, "completed by %s at %s\n", text.ID(i.Completion.CompletedBy), i.Completion.CompletedAtUTC)
+		if ids := i.Completion.Evidence.ArtifactIDs; len(ids) > 0 {
+			fmt.Fprintf(b, "  artifacts: %s\n", text.ID(strings.Join(ids, " ")))
+		}
 	}
 	missing := i.MissingEvidence(acop.CompletionEvidence{ValidationResults: given})
 	for _, r := range i.ValidationRequirements {
@@ -130,10 +132,10 @@ func detailDecisions(b *strings.Builder, d *acop.Detail) {
 		fmt.Fprintf(b, "requires %s [%s]: %s\n", text.ID(r.RequirementID), mark, text.Line(r.Summary))
 	}
 	if a := i.Acceptance; a != nil {
-		fmt.Fprintf(b, "accepted by %s at %s %s\n", text.ID(a.AcceptedBy), a.AcceptedAtUTC, text.Line(a.Notes))
+		fmt.Fprintf(b, "accepted by %s at %s%s\n", text.ID(a.AcceptedBy), a.AcceptedAtUTC, because(a.Notes))
 	}
 	for _, n := range i.Intents {
-		fmt.Fprintf(b, "claim asked for by %s: %s %s\n", text.ID(n.ClaimIntent.WorkerAgentUID), n.State, text.Line(n.Reason))
+		fmt.Fprintf(b, "claim asked for by %s, %s%s\n", text.ID(n.ClaimIntent.WorkerAgentUID), n.State, because(n.Reason))
 	}
 	for _, o := range d.Overlaps {
 		fmt.Fprintf(b, "overlaps with %s, held by %s: %s\n", text.ID(o.WorkItemID), text.ID(o.WorkerAgentUID),
@@ -144,7 +146,8 @@ func detailDecisions(b *strings.Builder, d *acop.Detail) {
 // detailHistory prints the blackboard and what happened.
 func detailHistory(b *strings.Builder, d *acop.Detail) {
 	for _, p := range d.Entries {
-		fmt.Fprintf(b, "%s  %s by %s: %s\n", p.Entry.CreatedAtUTC, p.Entry.EntryKind, text.ID(p.Entry.AuthorAgentUID), text.Line(p.Entry.Summary))
+		fmt.Fprintf(b, "%s  %s by %s%s\n", p.Entry.CreatedAtUTC, strings.ReplaceAll(string(p.Entry.EntryKind), "_", " "),
+			text.ID(p.Entry.AuthorAgentUID), because(p.Entry.Summary))
 		section(b, "", p.Entry.Details)
 	}
 	for i := range d.Events {
@@ -152,10 +155,18 @@ func detailHistory(b *strings.Builder, d *acop.Detail) {
 	}
 }
 
+// because is the words that were given, behind a colon, or nothing.
+func because(words string) string {
+	if words = text.Line(words); strings.TrimSpace(words) == "" {
+		return ""
+	}
+	return ": " + words
+}
+
 // eventLine is one event on one line.
 func eventLine(e *acop.Event) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %6d %-18s %s %s", e.AtUTC, e.Revision, text.ID(string(e.Family)), text.ID(e.Actor), text.ID(e.Verb))
+	fmt.Fprintf(&b, "%s %6d %-19s %s %s", e.AtUTC, e.Revision, text.ID(string(e.Family)), text.ID(e.Actor), text.ID(e.Verb))
 	if e.RefusedVerb != "" {
 		fmt.Fprintf(&b, " %s (%s)", text.ID(e.RefusedVerb), text.ID(e.Code))
 	}

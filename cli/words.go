@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"signalbox/model/text"
+)
+
+// plural counts things in words: 1 item, 2 items.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// times counts repetitions in words.
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// withKind names an object by its kind and id; an id that begins with its kind,
+// as claim:7f does, says it already.
+func withKind(kind, id string) string {
+	if strings.HasPrefix(id, kind+":") || strings.HasPrefix(id, kind+"-") || strings.HasPrefix(id, kind+"_") {
+		return text.ID(id)
+	}
+	return kind + " " + text.ID(id)
+}
+
+// Widths of a cell of a table: more of an id or a sentence shows with --json.
+const (
+	cellID   = 40
+	cellText = 100
+)
+
+// cell is an id for a table, both its ends kept.
+func cell(id string) string { return text.Middle(text.ID(id), cellID) }
+
+// cells are ids for one cell of a table.
+func cells(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	s := cell(ids[0])
+	for i, id := range ids[1:] {
+		if text.Width(s) >= cellID {
+			return s + fmt.Sprintf(" +%d", len(ids)-1-i)
+		}
+		s += "," + cell(id)
+	}
+	return s
+}
