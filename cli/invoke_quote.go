@@ -60,7 +60,19 @@ func (f *invokeFlags) take(ctx context.Context, g *globals, b *buyer.Buyer, spec
 		return "", q.none()
 	}
 	p.OfferID, p.MaxPriceCU = ack.OfferID, &ack.PriceCU
+	if msg := tightDeadline(won.offer, p.TimeoutMS); msg != "" {
+		fmt.Fprintln(g.sys.Stderr, "signalbox: "+msg)
+	}
 	return won.provider, nil
+}
+
+// tightDeadline warns of a deadline that leaves no room above the latency that the
+// provider promises, or gives "".
+func tightDeadline(o *acmp.Offer, timeoutMS int64) string {
+	if o.LatencySLAMS == nil || timeoutMS > *o.LatencySLAMS {
+		return ""
+	}
+	return fmt.Sprintf("the deadline of %d ms is not above the %d ms in which the provider promises to be done", timeoutMS, *o.LatencySLAMS)
 }
 
 // ask sends the requests at the same time and waits for all answers, but not

@@ -100,3 +100,17 @@ func TestInvokeQuoteJSON(t *testing.T) {
 		t.Errorf("code %d: %v, accepted %v, stderr %s", got.code, events, accepted, got.stderr)
 	}
 }
+
+// a deadline that is not above the promised latency is warned of; the two are
+// different things, so it is used all the same.
+func TestTightDeadline(t *testing.T) {
+	sla := int64(800)
+	for timeout, warn := range map[int64]bool{799: true, 800: true, 801: false} {
+		if got := tightDeadline(&acmp.Offer{LatencySLAMS: &sla}, timeout); (got != "") != warn {
+			t.Errorf("%d ms: %q", timeout, got)
+		}
+	}
+	if got := tightDeadline(&acmp.Offer{}, 1); got != "" {
+		t.Errorf("nothing promised: %q", got)
+	}
+}
