@@ -169,7 +169,7 @@ func (m *Model) startTask(inv acmp.Invocation, in taskInput) tea.Cmd {
 // startedTask shows the new task and begins to feed it.
 func (m *Model) startedTask(f *flight, msg taskActDone) tea.Cmd {
 	m.goTo(screen.Tasks)
-	m.room().Select(m.bodyCtx(), screen.Task(msg.taskID))
+	m.want(screen.Task(msg.taskID))
 	return tea.Batch(m.toast(screen.Good, "invoked "+f.name+" as "+shortTask(msg.taskID)), m.feedTask(msg.taskID, msg.feed))
 }
 

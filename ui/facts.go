@@ -23,6 +23,7 @@ func (m *Model) onFacts(msg FactsMsg) tea.Cmd {
 	m.dropClosedMarks()
 	cmd := tea.Batch(m.confirm(), m.watchLink(was), m.watchQueue(), m.refreshSheet())
 	m.tell(screen.Applied{})
+	m.selectWanted()
 	return cmd
 }
 

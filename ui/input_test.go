@@ -132,6 +132,25 @@ func TestFormSaysHowToSubmit(t *testing.T) {
 	})
 }
 
+// A new task is selected although its first fact comes after the answer; a key in
+// between keeps the cursor where the person put it.
+func TestNewTaskIsSelected(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, key := range []string{"", "down"} {
+			r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+			r.Keys("i", "enter", "enter")
+			r.Must("─ Tasks")
+			if key != "" {
+				r.Keys(key)
+			}
+			r.facts(uitest.TaskFacts("task_1", "fresh", time.Now().Add(time.Minute))...)
+			if at := strings.Contains(r.Screen(), "OUTPUT task_1"); at != (key == "") {
+				t.Errorf("after %q the new task is selected: %v\n%s", key, at, r.Screen())
+			}
+		}
+	})
+}
+
 // Streamed input: a file goes in pieces that cut no character, and ends the
 // input; text leaves it open (A-161: offered only where it is advertised).
 func TestInvokeFeedsAFile(t *testing.T) {

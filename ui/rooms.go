@@ -22,6 +22,9 @@ type rooms struct {
 	sheets   []*sheet.Sheet
 	loadID   int // of the newest request for a sheet's detail
 	lastFact time.Time
+	// wanted is a task just started, to be selected when its first fact comes;
+	// the next key lets it go.
+	wanted screen.Target
 }
 
 // room is what fills the body now: the sheet on top, or the screen.
@@ -49,6 +52,21 @@ func (m *Model) tell(msg tea.Msg) {
 	ctx := m.bodyCtx()
 	for _, r := range m.rooms.all {
 		r.Update(ctx, msg)
+	}
+}
+
+// want selects t in the present room, or as soon as it is there.
+func (m *Model) want(t screen.Target) {
+	if !m.room().Select(m.bodyCtx(), t) {
+		m.rooms.wanted = t
+	}
+}
+
+// selectWanted selects what was wanted once it is there.
+func (m *Model) selectWanted() {
+	if t := m.rooms.wanted; !t.IsZero() && m.state.Tasks[t.TaskID] != nil {
+		m.rooms.wanted = screen.Target{}
+		m.room().Select(m.bodyCtx(), t)
 	}
 }
 

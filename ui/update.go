@@ -93,6 +93,7 @@ func (m *Model) onKey(k tea.KeyPressMsg) tea.Cmd {
 		return m.holdKeys()
 	}
 	m.toasts.dropSeen(false)
+	m.rooms.wanted = screen.Target{}
 	switch {
 	case m.size.rects.Small:
 		return m.onSmallKey(k)
