@@ -37,8 +37,9 @@ func (w *worker) live(ctx context.Context) {
 		defer w.closeBuyer(ctx)
 	}
 	for ctx.Err() == nil {
-		if w.habit == reviewer && w.review(ctx) {
-			w.between(ctx, 3*time.Second, 6*time.Second)
+		if w.habit == reviewer { // it has no time for work of its own
+			w.review(ctx)
+			w.between(ctx, 2*time.Second, 4*time.Second)
 			continue
 		}
 		row := w.pick(ctx)
