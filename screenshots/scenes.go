@@ -47,7 +47,7 @@ func sittings() []sitting {
 			{see: []string{"CAPABILITY", "long-build"}, shot: "tasks", keys: "4"},
 			{see: []string{"SUMMARY", "AUTHOR"}, shot: "feed", keys: "5"},
 			{see: []string{"HOLDS", "LEASE", "reachable"}, shot: "agents", keys: "6"},
-			{see: []string{"VERB", "accept"}, shot: "log"},
+			{see: []string{"VERB", "complete"}, shot: "log"},
 		}},
 		{w: 132, h: 36, env: dark, args: demo, look: lightGround, steps: []step{
 			{see: queue, shot: "queue-light"},

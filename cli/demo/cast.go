@@ -13,7 +13,7 @@ const (
 	lateBird        // renews in the last moment
 	collider        // likes items that overlap with others' work
 	asker           // the owner's rules leave its claims to the lead
-	reviewer        // accepts old completed work of others
+	reviewer        // accepts old completed work of others and does nothing else
 	consulter       // asks an ACMP provider before it writes a finding
 )
 
