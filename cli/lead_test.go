@@ -60,12 +60,14 @@ func (p *process) kill() {
 // leadRig is a box of real processes with a lead at a real terminal: an owner, a
 // provider whose commands stream, a worker with its own token, a dashboard.
 type leadRig struct {
-	t      *testing.T
-	dir    string
-	owner  *process
-	worker *client.Client
-	lead   *client.Client
-	screen *screen
+	t     *testing.T
+	dir   string
+	owner *process
+	// provider serves ticker, which never ends, and echo, which repeats its input.
+	provider *process
+	worker   *client.Client
+	lead     *client.Client
+	screen   *screen
 }
 
 const (
@@ -87,16 +89,20 @@ capabilities:
     command: ["sh", "-c", "i=0; while :; do i=$((i+1)); echo tick number $i; sleep 0.1; done"]
     input: none
     output: lines
+  - name: echo
+    command: ["cat"]
+    input: stdin
+    output: lines
 `)
 	r.startOwner("127.0.0.1:0")
-	provider := startProcess(t, nil, "provide", "--config", filepath.Join(r.dir, "capabilities.yaml"))
+	r.provider = startProcess(t, nil, "provide", "--config", filepath.Join(r.dir, "capabilities.yaml"))
 	r.worker, r.lead = r.client(rigWorkerToken), r.client(rigLeadToken)
 	r.screen = newScreen(t, w, h, []string{
 		"XDG_STATE_HOME=" + filepath.Join(r.dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(r.dir, "config"),
 		"TERM=xterm-256color",
 	}, shellJoin([]string{"sh", "-c", `cd "$0"; stty -g >before; "$@"; code=$?; stty -g >after; echo "exit code $code"; exec cat`,
 		r.dir, binary(t), "--server", r.owner.url, "--token-file", filepath.Join(r.dir, "lead.token"),
-		"--provider", "workshop=" + provider.url}))
+		"--provider", "workshop=" + r.provider.url}))
 	return r
 }
 
