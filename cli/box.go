@@ -72,7 +72,8 @@ func (g *globals) joinOrOpen(ctx context.Context, log *slog.Logger) (url string,
 			return own.URL, acop.Token(own.LeadToken), own, nil
 		}
 		var held *store.ErrInUse
-		if !errors.As(err, &held) || time.Now().After(deadline) {
+		var taken *addressTaken // it was free a moment ago: somebody opens the box
+		if !errors.As(err, &held) && !errors.As(err, &taken) || time.Now().After(deadline) {
 			return "", nil, nil, err
 		}
 		select { // its owner has the folder and will answer soon

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -49,7 +50,11 @@ func (g *globals) findOwner(ctx context.Context) (ownerTarget, error) {
 			return t, failf(exitUsage, "%w", err)
 		}
 	case env != "":
-		t.Token = acop.Token(strings.TrimSpace(env))
+		token, err := cleanToken("ACOP_BACKEND_BEARER_TOKEN", env)
+		if err != nil {
+			return t, failf(exitUsage, "%w", err)
+		}
+		t.Token = acop.Token(token)
 	default:
 		return t, failf(exitUsage, "no token for %s; give --token-file, or set SIGNALBOX_TOKEN_FILE or ACOP_BACKEND_BEARER_TOKEN", t.URL)
 	}
@@ -95,6 +100,34 @@ func ownerBase(raw string) (string, error) {
 	return u.String(), nil
 }
 
+// cleanToken is the token that stands in a file or an environment variable, without
+// the blanks and the line end around it. Anything else that cannot stand in a
+// header is an error, which never shows the token.
+func cleanToken(where, raw string) (string, error) {
+	token := strings.TrimSpace(raw)
+	if token == "" {
+		return "", fmt.Errorf("there is no token in %s", where)
+	}
+	for _, c := range []byte(token) {
+		if c <= ' ' || c > '~' {
+			return "", fmt.Errorf("the token in %s is malformed: it must be one word of plain letters, digits and signs on one line", where)
+		}
+	}
+	return token, nil
+}
+
+// maxToken bounds a token file in bytes, so that a wrong path ends soon.
+const maxToken = 64 << 10
+
+func readToken(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxToken))
+}
+
 // fileToken reads the token from path and again when it may have changed, so
 // that a renewed token is found without a restart.
 func fileToken(path string) acop.TokenFunc {
@@ -110,7 +143,7 @@ func fileToken(path string) acop.TokenFunc {
 		if r.token != "" && time.Since(r.at) < tokenCheck {
 			return r.token, nil
 		}
-		raw, err := os.ReadFile(path)
+		raw, err := readToken(path)
 		if err != nil {
 			var pe *os.PathError
 			if errors.As(err, &pe) {
@@ -118,9 +151,9 @@ func fileToken(path string) acop.TokenFunc {
 			}
 			return "", fmt.Errorf("the token file %s cannot be read: %w", path, err)
 		}
-		token := strings.TrimSpace(string(raw))
-		if token == "" || strings.ContainsAny(token, "\r\n\x00") {
-			return "", fmt.Errorf("the token file %s must hold one token on one line", path)
+		token, err := cleanToken(path, string(raw))
+		if err != nil {
+			return "", err
 		}
 		r = reading{token, time.Now()}
 		return token, nil

@@ -25,7 +25,8 @@ func newDemoCommand(g *globals) *cobra.Command {
 		Short: "Show a lively box with simulated agents",
 		Long: "Open a box in a temporary folder with an owner, two providers and ten simulated\n" +
 			"workers, all over real sockets, and its dashboard. What you do changes what they\n" +
-			"do. Nothing is left behind.",
+			"do. Nothing is left behind; what a demo that was killed could not remove, the next\n" +
+			"one does.",
 		Example: "  signalbox demo\n  signalbox demo --seed 7",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return g.demo(cmd.Context(), seed) },
@@ -44,11 +45,12 @@ func (g *globals) demo(ctx context.Context, seed uint64) (err error) {
 		return err
 	}
 	defer closeLog()
-	dir, err := os.MkdirTemp("", "signalbox-demo-")
+	sweepDemos(os.TempDir())
+	dir, leave, err := demoFolder(os.TempDir())
 	if err != nil {
 		return failf(exitFailed, "the demo needs a temporary folder: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, leave()) }()
 	owner, err := openOwner(ctx, ownerOptions{Data: filepath.Join(dir, "box"), Log: log})
 	if err != nil {
 		return err

@@ -25,6 +25,8 @@ const boxFile = "box.json"
 type box struct {
 	URL string `json:"url"` // base of the owner's API, ends with /
 	PID int    `json:"pid"`
+	// Tokens is the tokens file whose changes the owner takes over.
+	Tokens string `json:"tokens,omitempty"`
 }
 
 // stateDir is the folder under which this program keeps its state.
@@ -41,9 +43,10 @@ func (g *globals) localData() string { return filepath.Join(g.stateDir(), "box")
 // leadTokenFile is where an owner without --tokens leaves the lead's token.
 func leadTokenFile(data string) string { return filepath.Join(data, "lead.token") }
 
-// writeBox notes in data that an owner answers at url.
-func writeBox(data, url string) error {
-	b, err := json.Marshal(box{URL: url, PID: os.Getpid()})
+// writeBox notes in data that this process answers as b says.
+func writeBox(data string, note box) error {
+	note.PID = os.Getpid()
+	b, err := json.Marshal(note)
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,18 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"signalbox/model/acop"
+	"signalbox/model/text"
 	owner "signalbox/server/acop"
 	"signalbox/server/store"
 )
@@ -57,7 +61,7 @@ type ownerBox struct {
 	listener net.Listener
 }
 
-// openOwner opens the log, listens and serves. The owner lives until Close;
+// openOwner listens, opens the log and serves, in this order. The owner lives until Close;
 // ctx is only for opening.
 func openOwner(ctx context.Context, o ownerOptions) (*ownerBox, error) {
 	if o.Log == nil {
@@ -66,30 +70,100 @@ func openOwner(ctx context.Context, o ownerOptions) (*ownerBox, error) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
+	if err := checkListen(o.Listen); err != nil {
+		return nil, failf(exitUsage, "%w", err)
+	}
 	if o.Tokens == "" && !o.Config.OIDC.On() && !loopbackAddress(o.Listen) {
 		return nil, failf(exitUsage, "%s can be reached from other machines, and neither --tokens nor --oidc-issuer are given; listen on 127.0.0.1 or say who may come in", o.Listen)
-	}
-	if err := makePrivateDir(o.Data); err != nil {
-		return nil, failf(exitUsage, "%w", err)
 	}
 	if abs, err := filepath.Abs(o.Data); err == nil {
 		o.Data = abs
 	}
 	b := &ownerBox{Data: o.Data, log: o.Log, served: make(chan error, 1)}
 	b.closed = sync.OnceValue(b.close)
-	if err := b.open(ctx, o); err != nil {
+	if err := b.prepare(ctx, o); err != nil {
 		return nil, err
 	}
+	if err := b.open(ctx, o); err != nil {
+		return nil, errors.Join(err, b.listener.Close())
+	}
 	b.serve(ctx)
-	if err := writeBox(o.Data, b.URL); err != nil {
+	if err := writeBox(o.Data, box{URL: b.URL, Tokens: b.list}); err != nil {
 		return nil, errors.Join(failf(exitFailed, "note the address in %s: %w", o.Data, err), b.Close())
 	}
 	return b, nil
 }
 
-// open takes what the owner needs, the log first: it tells whether another
-// owner has the folder. What was taken is given back on failure.
+// prepare does what can fail without a trace: reading what was given, and taking
+// the address. Nothing is on disk yet when it fails.
+func (b *ownerBox) prepare(ctx context.Context, o ownerOptions) (err error) {
+	scheme := "http://"
+	if b.list = o.Tokens; b.list != "" {
+		if abs, err := filepath.Abs(b.list); err == nil {
+			b.list = abs
+		}
+		if b.tokens, err = givenTokens(o.Tokens, o.Log); err != nil {
+			return err
+		}
+	}
+	if o.Config.TLS.On() {
+		scheme = "https://"
+		if b.tls, err = owner.NewTLS(o.Config.TLS); err != nil {
+			return failf(exitUsage, "%w", err)
+		}
+	}
+	var lc net.ListenConfig
+	if b.listener, err = lc.Listen(ctx, "tcp", o.Listen); err != nil {
+		return listenError(ctx, o, err)
+	}
+	b.URL = scheme + reachable(b.listener.Addr()) + owner.DefaultBasePath
+	return nil
+}
+
+// addressTaken is the failure to listen where something else does.
+type addressTaken struct{ text string }
+
+func (e *addressTaken) Error() string { return e.text }
+
+// listenError says why an address cannot be had, and who has it when that is the
+// owner of the same folder.
+func listenError(ctx context.Context, o ownerOptions, err error) error {
+	if other, readErr := readBox(o.Data); readErr == nil && answers(ctx, other.URL) {
+		return failf(exitUsage, "%w", &addressTaken{fmt.Sprintf("cannot listen on %s: process %d serves %s already, at %s; stop that one first", o.Listen, other.PID, o.Data, other.URL)})
+	}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return failf(exitUsage, "%w", &addressTaken{fmt.Sprintf("cannot listen on %s: another program does; give another --listen, port 0 picks a free one", o.Listen)})
+	case errors.Is(err, syscall.EACCES):
+		return failf(exitUsage, "cannot listen on %s: this user may not; give a port above 1023", o.Listen)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return failf(exitUsage, "cannot listen on %s: this machine does not have that address", o.Listen)
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err // the rest repeats the address
+	}
+	return failf(exitUsage, "cannot listen on %s: %w", o.Listen, err)
+}
+
+// checkListen tells an address from what is none.
+func checkListen(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s is no address to listen on; give HOST:PORT such as 127.0.0.1:7180", text.ID(address))
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("%s is no address to listen on: the port must be a number from 0 to 65535", text.ID(address))
+	}
+	return nil
+}
+
+// open takes the folder, the log first: it tells whether another owner has it.
+// What was taken is given back on failure.
 func (b *ownerBox) open(ctx context.Context, o ownerOptions) (err error) {
+	if err := makePrivateDir(o.Data); err != nil {
+		return failf(exitUsage, "%w", err)
+	}
 	b.store, err = store.Open(ctx, store.Options{Dir: filepath.Join(o.Data, "log"), Log: o.Log, AcceptLoss: o.AcceptLoss})
 	if err != nil {
 		return failf(exitFailed, "%w", err)
@@ -99,20 +173,10 @@ func (b *ownerBox) open(ctx context.Context, o ownerOptions) (err error) {
 			err = errors.Join(err, b.store.Close())
 		}
 	}()
-	if b.list = o.Tokens; b.list != "" {
-		b.tokens, err = givenTokens(b.list, o.Log)
-	} else {
+	if b.list == "" {
 		b.list = tokensFile(o.Data)
-		b.tokens, b.LeadToken, err = ownLead(o.Data)
-	}
-	if err != nil {
-		return err
-	}
-	scheme := "http://"
-	if o.Config.TLS.On() {
-		scheme = "https://"
-		if b.tls, err = owner.NewTLS(o.Config.TLS); err != nil {
-			return failf(exitUsage, "%w", err)
+		if b.tokens, b.LeadToken, err = ownLead(o.Data); err != nil {
+			return err
 		}
 	}
 	b.owner, err = owner.New(owner.Options{
@@ -121,12 +185,6 @@ func (b *ownerBox) open(ctx context.Context, o ownerOptions) (err error) {
 	if err != nil {
 		return failf(exitUsage, "%w", err)
 	}
-	var lc net.ListenConfig
-	b.listener, err = lc.Listen(ctx, "tcp", o.Listen)
-	if err != nil {
-		return failf(exitUsage, "cannot listen on %s: %w", o.Listen, err)
-	}
-	b.URL = scheme + reachable(b.listener.Addr()) + owner.DefaultBasePath
 	return nil
 }
 

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,7 +26,7 @@ func newTokenCommand(g *globals) *cobra.Command {
 		Short: "Say who may come in at the owner",
 		Long: "Make, list and take away credentials. Only the hash of each token is kept, in the\n" +
 			"local box's tokens.yaml or in the file that --tokens names. A running owner takes\n" +
-			"changes over within a second.",
+			"changes over within a second; add waits until it has.",
 	}
 	cmd.PersistentFlags().StringVar(&file, "tokens", "", "tokens file (default: the local box's)")
 	list := func() string {
@@ -39,7 +41,9 @@ func newTokenCommand(g *globals) *cobra.Command {
 		Short:   "Make a token and print it, this once",
 		Example: "  signalbox token add worker-7 --role worker > worker-7.token",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return g.tokenAdd(list(), args[0], acop.Role(role)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.tokenAdd(cmd.Context(), list(), args[0], acop.Role(role))
+		},
 	}
 	add.Flags().StringVar(&role, "role", "", "worker, producer, lead, orchestrator or reader")
 	_ = add.MarkFlagRequired("role")
@@ -57,8 +61,63 @@ func newTokenCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
+// tokenWait bounds how long `token add` waits for the running owner.
+const tokenWait = 3 * time.Second
+
+// awaitToken waits until the owner that follows the tokens file, if one runs, lets
+// the new token in. It reports false when the owner runs and still does not.
+func (g *globals) awaitToken(ctx context.Context, path, token string) bool {
+	url := g.ownerOf(ctx, path)
+	if url == "" {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, tokenWait)
+	defer cancel()
+	for {
+		if letsIn(ctx, url, token) {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// ownerOf is the address of the running owner that follows the tokens file, ""
+// for none that is known: the note of one stands beside the tokens it made, or in
+// the local box.
+func (g *globals) ownerOf(ctx context.Context, path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	for _, data := range []string{filepath.Dir(path), g.localData()} {
+		if b, err := readBox(data); err == nil && b.Tokens == path && answers(ctx, b.URL) {
+			return b.URL
+		}
+	}
+	return ""
+}
+
+// letsIn reports whether the owner at base accepts the token. Any answer but 401
+// does: what the role may read is another matter.
+func letsIn(ctx context.Context, base, token string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"settings", nil)
+	if err != nil {
+		return false
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode != http.StatusUnauthorized
+}
+
 // tokenAdd prints nothing but the token on stdout, so that it can go into a file.
-func (g *globals) tokenAdd(path, identity string, role acop.Role) error {
+func (g *globals) tokenAdd(ctx context.Context, path, identity string, role acop.Role) error {
 	if !role.Valid() {
 		return failf(exitUsage, "--role must be worker, producer, lead, orchestrator or reader, not %q", role)
 	}
@@ -70,11 +129,17 @@ func (g *globals) tokenAdd(path, identity string, role acop.Role) error {
 	if err != nil {
 		return err
 	}
+	known := g.awaitToken(ctx, path, token)
 	if g.json {
 		return json.NewEncoder(g.sys.Stdout).Encode(map[string]any{"identity": identity, "role": role, "token": token})
 	}
-	fmt.Fprintln(g.sys.Stdout, token)
+	if err := printed(fmt.Fprintln(g.sys.Stdout, token)); err != nil {
+		return err
+	}
 	fmt.Fprintf(g.sys.Stderr, "%s may come in as %s; this token is not shown again\n", text.ID(identity), role)
+	if !known {
+		fmt.Fprintln(g.sys.Stderr, "the running owner has not taken it over yet; its log says why if it does not")
+	}
 	return nil
 }
 

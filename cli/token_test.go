@@ -115,8 +115,8 @@ func TestTokenAddAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, id := range []string{"a", "b", "c", "d", "it's: #1"} {
 		wg.Go(func() {
-			g := &globals{sys: Sys{Stdout: io.Discard, Stderr: io.Discard}}
-			if err := g.tokenAdd(file, id, "worker"); err != nil {
+			g := &globals{sys: Sys{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string { return "" }}}
+			if err := g.tokenAdd(t.Context(), file, id, "worker"); err != nil {
 				t.Error(err)
 			}
 		})
