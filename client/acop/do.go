@@ -98,6 +98,10 @@ func receipt(act *acop.Act, ans *answer) (*acop.Receipt, error) {
 	if r.Claim == nil {
 		r.Claim = w.RevokedClaim
 	}
+	if r.Settings != nil && r.Settings.Revision == 0 {
+		// The answer to a change is made before its revision is known.
+		r.Settings.Revision = objectRevision(ans, w.Revision)
+	}
 	if r.Item == nil && w.WorkItem != nil {
 		r.Item = &acop.Item{
 			WorkItem:               *w.WorkItem,

@@ -69,7 +69,9 @@ type Settings struct {
 	Frozen       bool        `json:"frozen"`
 	FrozenReason string      `json:"frozen_reason,omitempty"`
 	FrozenBy     string      `json:"frozen_by,omitempty"`
-	Revision     uint64      `json:"revision"`
+	// Revision is the log position of the last change. The answer to the change
+	// itself leaves it out: it is the revision of that answer.
+	Revision uint64 `json:"revision,omitzero"`
 }
 
 // GrantRule is one line of grant mode "rules": the first whose conditions all

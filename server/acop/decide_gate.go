@@ -269,6 +269,7 @@ func decideSettings(d *desk, r *request) (*verdict, *core.Error) {
 			With("current_revision", d.settings.Revision).With("current", d.settings)
 	}
 	next, c := d.settings, r.Settings
+	next.Revision = 0 // the log will tell; the old one would be a lie
 	if c.GrantMode != nil {
 		next.GrantMode = *c.GrantMode
 	}

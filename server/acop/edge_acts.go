@@ -91,8 +91,9 @@ func parseClaim(e *envelope, _ string) (*request, *core.Error) {
 	switch {
 	case in.RequestedTTLSeconds > maxTTL:
 		return nil, violation("requested_ttl_seconds is more than %d", maxTTL)
-	case in.WorkItemID == "", in.WorkerAgentUID == "", in.ClaimIntentID == "":
-		return nil, violation("work_item_id, worker_agent_uid and claim_intent_id must not be empty")
+	}
+	if refused := usableIDs("work_item_id", in.WorkItemID, "worker_agent_uid", in.WorkerAgentUID, "claim_intent_id", in.ClaimIntentID); refused != nil {
+		return nil, refused
 	}
 	r := &request{}
 	r.Act = core.Act{Verb: core.VerbClaim, WorkItemID: in.WorkItemID, Worker: in.WorkerAgentUID, TTLSeconds: in.RequestedTTLSeconds, Scope: in.Scope}
@@ -103,6 +104,23 @@ func parseClaim(e *envelope, _ string) (*request, *core.Error) {
 		r.requestedAt = in.RequestedAtUTC
 	}
 	return r, nil
+}
+
+// maxID bounds an id in bytes: percent-encoded, three bytes for one, it must
+// still fit into the path of a request, or the object could never be named again.
+const maxID = 16 << 10
+
+// usableIDs checks pairs of a member's name and its value.
+func usableIDs(pairs ...string) *core.Error {
+	for i := 0; i < len(pairs); i += 2 {
+		switch name, id := pairs[i], pairs[i+1]; {
+		case id == "":
+			return violation("%s must not be empty", name)
+		case len(id) > maxID:
+			return violation("%s has %d bytes; at most %d fit into an address", name, len(id), maxID)
+		}
+	}
+	return nil
 }
 
 // parsePost takes an entry, flat or nested; only its id may be left out (D-45).
@@ -118,8 +136,8 @@ func parsePost(e *envelope, _ string) (*request, *core.Error) {
 	if refused := e.check("post", &entry); refused != nil {
 		return nil, refused
 	}
-	if entry.EntryID == "" || entry.AuthorAgentUID == "" || entry.WorkItemID == "" {
-		return nil, violation("entry_id, author_agent_uid and work_item_id must not be empty")
+	if refused := usableIDs("entry_id", entry.EntryID, "author_agent_uid", entry.AuthorAgentUID, "work_item_id", entry.WorkItemID); refused != nil {
+		return nil, refused
 	}
 	if !hasID {
 		entry.EntryID = ""
@@ -171,8 +189,8 @@ func parsePut(e *envelope, _ string) (*request, *core.Error) {
 	if refused := e.check("put", doc); refused != nil {
 		return nil, refused
 	}
-	if doc.WorkItem.WorkItemID == "" {
-		return nil, violation("work_item.work_item_id must not be empty")
+	if refused := usableIDs("work_item.work_item_id", doc.WorkItem.WorkItemID); refused != nil {
+		return nil, refused
 	}
 	r := &request{present: make(map[string]bool, len(inner))}
 	for name := range inner {

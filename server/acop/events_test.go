@@ -295,6 +295,9 @@ func TestRulesAndFreeze(t *testing.T) {
 	}
 	rev := b.do("PUT", "settings", "lead-01", body(m{"frozen": true, "reason": "release"}))
 	b.want(rev, 200, "")
+	if _, told := rev.at("settings").(m)["revision"]; told {
+		t.Errorf("the answer tells a revision of the settings that cannot be known yet: %s", rev.raw)
+	}
 	if r := ask("plain"); reason(r) != "frozen" || !strings.Contains(r.text("error.message"), "release") {
 		t.Errorf("%s", r.raw)
 	}

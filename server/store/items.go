@@ -72,6 +72,7 @@ func (s *Store) Items(q ItemQuery) (rows []*acop.Item, next string, revision uin
 		limit = DefaultLimit
 	}
 	limit = min(limit, MaxLimit)
+	q.Limit = limit
 
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -100,8 +101,10 @@ func (p *projection) candidates(q *ItemQuery, cmp compare, from *acop.Item) iter
 		}
 	}
 	groups, size, ok := p.smallest(q)
-	// Sorting a group costs several times what walking a list costs.
-	if ok && size*8 < walk {
+	// Where size of walk items match, the lists are walked for about limit*walk/size
+	// steps until a page is full; a group is sorted as a whole. The dearer of the
+	// two ways is left alone.
+	if ok && size*size < q.Limit*walk {
 		return p.gather(groups, q, cmp, from)
 	}
 	return merge(lists, cmp, from)
