@@ -28,7 +28,10 @@ type Options struct {
 	Events func(acmp.TaskEvent)
 	// ProviderSeen takes each change of what is known of a provider.
 	ProviderSeen func(acmp.Provider)
-	Log          *slog.Logger
+	// Left hears, during New, of each unfinished task of an earlier run that is
+	// not taken up, and why. nil: only the log does.
+	Left func(taskID, why string)
+	Log  *slog.Logger
 	// Version of this program, for clientInfo.
 	Version string
 

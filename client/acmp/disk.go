@@ -37,7 +37,10 @@ type disk struct {
 
 // record is the content of a journal file.
 type record struct {
-	Provider  string            `json:"provider"`
+	Provider string `json:"provider"`
+	// Endpoint is where the provider was: another one under the same name must
+	// not get the input, nor run the task.
+	Endpoint  string            `json:"endpoint"`
 	Params    acmp.InvokeParams `json:"params"`
 	NoRetry   bool              `json:"no_retry,omitempty"`
 	RunTwice  bool              `json:"run_twice,omitempty"`
@@ -340,15 +343,17 @@ func (t *taskFile) close() {
 
 // record is what the journal holds of t before the first send.
 func (t *task) record() record {
-	return record{Provider: t.inv.Provider, Params: t.inv.Params, NoRetry: t.inv.NoRetry, RunTwice: t.inv.RunTwice, FirstSend: time.Now()}
+	return record{Provider: t.inv.Provider, Endpoint: t.l.spec.Endpoint(), Params: t.inv.Params, NoRetry: t.inv.NoRetry, RunTwice: t.inv.RunTwice, FirstSend: time.Now()}
 }
 
 // reattach takes up the tasks that an earlier run left unfinished, by sending
-// the same invoke again. Those of providers that are not configured here stay.
+// the same invoke again. Those of providers that are not configured here, or
+// that have moved, stay for a run that knows them as they were.
 func (b *Buyer) reattach() {
 	for _, f := range b.disk.unfinished() {
 		l := b.links[f.rec.Provider]
-		if l == nil {
+		if why := cannotTakeUp(l, &f.rec); why != "" {
+			b.env.left(f.rec.Params.TaskID, why)
 			f.close()
 			continue
 		}
@@ -362,5 +367,24 @@ func (b *Buyer) reattach() {
 		b.tasks[t.id] = t
 		b.mu.Unlock()
 		b.start(t)
+	}
+}
+
+// cannotTakeUp says why the task of rec is left alone, or "".
+func cannotTakeUp(l *link, rec *record) string {
+	switch {
+	case l == nil:
+		return fmt.Sprintf("provider %s is not known in this run", rec.Provider)
+	case rec.Endpoint != l.spec.Endpoint():
+		return fmt.Sprintf("provider %s is now at %s; the task was sent to %s", rec.Provider, l.spec.Endpoint(), rec.Endpoint)
+	}
+	return ""
+}
+
+// left tells of an unfinished task that is not taken up.
+func (e *env) left(taskID, why string) {
+	e.Log.Warn("an unfinished task is left alone", "task", taskID, "cause", why)
+	if e.Left != nil {
+		e.Left(taskID, why)
 	}
 }

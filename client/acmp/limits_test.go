@@ -170,6 +170,47 @@ func TestReattach(t *testing.T) {
 	}
 }
 
+// A task that was left unfinished is for the provider it was sent to. Another one
+// under the same name gets neither its input nor the work (promise 2), and the
+// person is told.
+func TestReattachOnlyToTheSameProvider(t *testing.T) {
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
+		w.chunk(0, "one ", false)
+		w.hang()
+	})
+	dir := t.TempDir()
+	keep := func(o *Options) { o.StateDir = dir }
+	b1, rec1 := newBuyer(t, p.URL, keep)
+	id := invoke(t, b1, invocation(nil))
+	rec1.await(t, id, acmp.EventChunk)
+	if err := b1.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stranger := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.streamed() })
+	var left []string
+	b2, _ := newBuyer(t, stranger.URL, func(o *Options) {
+		keep(o)
+		o.Left = func(taskID, why string) { left = append(left, taskID+": "+why) }
+	})
+	if _, err := b2.find(id); err == nil {
+		t.Error("the task was taken up at another provider")
+	}
+	if len(left) != 1 || !strings.Contains(left[0], id) || !strings.Contains(left[0], p.URL) {
+		t.Errorf("told: %q, want the task and where it was sent", left)
+	}
+	if err := b2.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := stranger.seen(acmp.MethodInvoke); len(got) > 0 {
+		t.Errorf("another provider got the invoke: %v", got)
+	}
+	b3, rec3 := newBuyer(t, p.URL, keep) // its own one is back
+	rec3.await(t, id, acmp.EventChunk)
+	if err := b3.Cancel(t.Context(), id, "test over"); err != nil {
+		t.Error(err)
+	}
+}
+
 // Old transcripts go by count and by bytes; those of unfinished tasks stay, and
 // so does the newest (B84).
 func TestTranscriptsArePruned(t *testing.T) {
