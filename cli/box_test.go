@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -210,7 +211,7 @@ func TestSignalsAndSuspend(t *testing.T) {
 		if err := syscall.Kill(pid(), sig); err != nil {
 			t.Fatal(err)
 		}
-		s.waitText("exit code 0")
+		s.waitText(fmt.Sprintf("exit code %d", 128+int(sig)), "ended by a signal")
 		normal(s, sig.String())
 	}
 	s := newScreen(t, 110, 30, []string{"XDG_STATE_HOME=" + h.dir, "XDG_CONFIG_HOME=" + h.dir, "TERM=xterm-256color", "PS1='$ '", "ENV="},

@@ -74,9 +74,12 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 		Transcripts:  conf.Transcripts.bounds(),
 		Events:       func(e macmp.TaskEvent) { feed.put(fleet.TaskHappened{Event: e}) },
 		ProviderSeen: func(p macmp.Provider) { feed.put(fleet.ProviderSeen{Provider: p, At: time.Now()}) },
-		Log:          d.log,
-		Watchdog:     watchdogArgv(),
-		KeepSilent:   true, // the lead decides about a silent task, not a timer
+		Left: func(taskID, why string) {
+			feed.put(fleet.Noted{At: time.Now(), Text: "task " + taskID + " of an earlier run is left alone: " + why})
+		},
+		Log:        d.log,
+		Watchdog:   watchdogArgv(),
+		KeepSilent: true, // the lead decides about a silent task, not a timer
 	})
 	if err != nil {
 		return failf(exitUsage, "%w", err)
@@ -184,11 +187,13 @@ func (g *globals) quitOnSignal(ctx context.Context, p *tea.Program) func() os.Si
 	}
 }
 
+// dashboardError tells how the screen ended. A signal that ended it in good order is
+// no success either: the code is 128 and its number, as a shell has it (B88).
 func dashboardError(err error, caught os.Signal) error {
 	switch {
-	case caught == os.Interrupt:
-		return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
-	case err == nil, errors.Is(err, tea.ErrProgramKilled) && caught != nil:
+	case caught != nil && (err == nil || errors.Is(err, tea.ErrProgramKilled)):
+		return signalled(caught)
+	case err == nil:
 		return nil
 	default:
 		return failf(exitFailed, "the dashboard ended: %w", err)

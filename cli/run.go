@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -41,6 +42,18 @@ type exitError struct {
 
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
+
+// signalled is the end by a signal that was caught.
+func signalled(s os.Signal) error {
+	if s == os.Interrupt {
+		return failf(exitInterrupted, "interrupted")
+	}
+	code := exitFailed
+	if n, ok := s.(syscall.Signal); ok {
+		code = 128 + int(n)
+	}
+	return failf(code, "ended by a signal: %s", s)
+}
 
 // failf makes an error that ends the program with code.
 func failf(code int, format string, args ...any) error {

@@ -137,7 +137,7 @@ func newWorkGrant(g *globals) *cobra.Command {
 		flags: func(cmd *cobra.Command, f *actFlags) {
 			cmd.Flags().StringVar(&f.to, "to", "", "identity of the worker")
 			cmd.Flags().DurationVar(&f.ttl, "ttl", 0, "term of the lease (default: as asked for, or 15m)")
-			cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the log")
+			cmd.Flags().StringVar(&f.reason, "reason", "", "why a waiting request is granted, for the log")
 		},
 		make: func(d *acop.Detail, f *actFlags) (acop.Act, error) {
 			if f.ttl < 0 || f.ttl > 0 && f.ttl < time.Second {
@@ -152,6 +152,9 @@ func newWorkGrant(g *globals) *cobra.Command {
 				return acop.Act{Verb: acop.VerbGrant, WorkItemID: d.Item.ID(), IntentID: intent, TTLSeconds: ttl, Reason: f.reason}, nil
 			case f.to == "":
 				return acop.Act{}, fmt.Errorf("nobody waits for this item; name a worker with --to")
+			}
+			if f.reason != "" {
+				return acop.Act{}, fmt.Errorf("--reason goes with a waiting request, and %s has not asked", text.ID(f.to))
 			}
 			if ttl == 0 {
 				ttl = 900
@@ -269,7 +272,7 @@ func newWorkPost(g *globals) *cobra.Command {
 	return (&workAct{
 		use: "post", short: "Post an entry on the blackboard of an item", done: "posted on",
 		flags: func(cmd *cobra.Command, f *actFlags) {
-			cmd.Flags().StringVar(&f.kind, "kind", string(acop.EntryFinding), "kind of the entry")
+			cmd.Flags().StringVar(&f.kind, "kind", string(acop.EntryFinding), "one of "+kindNames())
 			cmd.Flags().StringVar(&f.summary, "summary", "", "one line")
 			cmd.Flags().StringVar(&f.details, "details", "", "the rest")
 			cmd.Flags().StringArrayVar(&f.supersedes, "supersedes", nil, "id of an entry this one replaces (repeatable)")

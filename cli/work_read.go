@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,12 +52,14 @@ func (g *globals) workList(ctx context.Context, f *listFlags) error {
 	for _, s := range f.status {
 		st := acop.Status(s)
 		if !st.Valid() {
-			return failf(exitUsage, "%q is not a status of a work item; the statuses are %s", s, statusNames())
+			return failf(exitUsage, "%q is not a status of a work item; the statuses are %s", text.Clip(text.Line(s), 40), statusNames())
 		}
 		f.q.Status = append(f.q.Status, st)
 	}
 	want := f.q.Limit
 	switch {
+	case !slices.Contains([]string{"", "latest", "score", "priority"}, f.q.Order):
+		return failf(exitUsage, "--order must be latest, score or priority, not %q", text.Clip(text.Line(f.q.Order), 40))
 	case want < 1:
 		return failf(exitUsage, "--limit must be at least 1")
 	case f.with != "" && f.q.Agent == "":
@@ -163,15 +166,27 @@ kept, --after N behind revision N. A broken connection is resumed by itself.`,
 	}
 	fl := cmd.Flags()
 	fl.Int64Var(&f.after, "after", -1, "begin behind this revision (default: now)")
+	fl.Lookup("after").DefValue = "0" // so that help does not show the -1
 	fl.StringVar(&f.item, "item", "", "only events of this work item")
-	fl.StringVar(&f.family, "family", "", "only events of this family")
+	fl.StringVar(&f.family, "family", "", "only events of this family: "+familyNames())
 	return cmd
+}
+
+func familyNames() string {
+	var names []string
+	for _, f := range acop.Families() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
 }
 
 func (g *globals) workEvents(ctx context.Context, f *eventFlags) error {
 	q := client.EventQuery{WorkItem: f.item, Family: acop.Family(f.family)}
 	if f.family != "" && !q.Family.Valid() {
-		return failf(exitUsage, "%q is not an event family", f.family)
+		return failf(exitUsage, "%q is not a family of events; the families are %s", text.Clip(text.Line(f.family), 40), familyNames())
+	}
+	if f.after < -1 {
+		return failf(exitUsage, "--after needs a revision, 0 or more, not %d", f.after)
 	}
 	w, done, err := g.openWork(ctx, false)
 	if err != nil {
