@@ -15,15 +15,15 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// times counts repetitions in words.
-func times(n int) string {
+// renewed says how often a lease was renewed.
+func renewed(n int) string {
 	switch n {
 	case 0:
-		return "never"
+		return "not renewed yet"
 	case 1:
-		return "once"
+		return "renewed once"
 	}
-	return fmt.Sprintf("%d times", n)
+	return fmt.Sprintf("renewed %d times", n)
 }
 
 // withKind names an object by its kind and id; an id that begins with its kind,

@@ -47,10 +47,12 @@ func newWorkUnblock(g *globals) *cobra.Command {
 			cmd.Flags().StringVar(&f.reason, "note", "", "why, for the log")
 		},
 		make: func(d *acop.Detail, f *actFlags) (acop.Act, error) {
-			code := f.code
-			if n := len(d.Item.Blockers); code == "" && n == 1 {
+			code, n := f.code, len(d.Item.Blockers)
+			if code == "" && n == 1 {
 				code = d.Item.Blockers[0].BlockerCode
-			} else if code == "" && n > 1 {
+			} else if n == 0 {
+				return acop.Act{}, acop.Errorf(acop.CodeNotActionable, "it has no blocker; it is %s", d.Item.Status())
+			} else if code == "" {
 				return acop.Act{}, fmt.Errorf("%d blockers are on this item; say which with --blocker", n)
 			}
 			return acop.Act{Verb: acop.VerbUnblock, WorkItemID: d.Item.ID(), BlockerCode: code, Reason: f.reason}, nil

@@ -76,7 +76,7 @@ func detailText(d *acop.Detail, now time.Time) string {
 		{"revision", fmt.Sprint(i.Revision)},
 	}
 	if l := i.Lease; l != nil {
-		pairs = append(pairs, [2]string{"held by", fmt.Sprintf("%s, %s, renewed %s", text.ID(l.Claim.WorkerAgentUID), leaseLeft(l.Claim.ExpiresAtUTC, now), times(l.Renewals))},
+		pairs = append(pairs, [2]string{"held by", fmt.Sprintf("%s, %s, %s", text.ID(l.Claim.WorkerAgentUID), leaseLeft(l.Claim.ExpiresAtUTC, now), renewed(l.Renewals))},
 			[2]string{"claim", text.ID(l.Claim.ClaimID)}, [2]string{"progress", text.Line(l.Progress)})
 	}
 	for _, p := range pairs {
@@ -109,6 +109,9 @@ func detailDecisions(b *strings.Builder, d *acop.Detail) {
 	i := d.Item
 	for _, k := range i.Blockers {
 		fmt.Fprintf(b, "blocked by %s (%s): %s\n", text.ID(k.BlockerCode), k.Severity, text.Line(k.Summary))
+		if id := k.DependsOn(); id != "" {
+			fmt.Fprintf(b, "  waits for: %s\n", text.ID(id))
+		}
 		if k.SuggestedResolution != "" {
 			fmt.Fprintf(b, "  suggested: %s\n", text.Line(k.SuggestedResolution))
 		}

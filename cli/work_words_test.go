@@ -24,7 +24,7 @@ func TestWorkLeadActs(t *testing.T) {
 	says("blocked by external_decision_pending (high): which currency?", "show", "a")
 	says("unblocked a: ready", "unblock", "a", "--note", "euros")
 	says("blocked b: blocked", "block", "b", "--depends-on", "a", "--summary", "needs a")
-	says("dependency_work_item_pending", "show", "b")
+	says("waits for: a", "show", "b")
 	says("superseded b: superseded", "supersede", "b", "--by", "c", "--reason", "same thing")
 	says("superseded by  c", "show", "b")
 	says("granted a", "grant", "a", "--to", "agent:owl")
@@ -48,6 +48,11 @@ func TestWorkLeadActs(t *testing.T) {
 		{[]string{"supersede", "c"}, exitUsage, "--by is missing"},
 		{[]string{"requeue", "c"}, exitFailed, "work_item_not_actionable"},
 		{[]string{"consume", "c"}, exitFailed, "work_item_not_actionable"},
+		{[]string{"unblock", "c"}, exitFailed, "it has no blocker"},
+		{[]string{"grant", "c", "--to", "agent:x", "--reason", "y"}, exitUsage, "has not asked"},
+		{[]string{"list", "--order", "random"}, exitUsage, "--order must be latest, score or priority"},
+		{[]string{"events", "--family", "none"}, exitUsage, "the families are work_offer"},
+		{[]string{"events", "--after", "-5"}, exitUsage, "--after needs a revision"},
 		{[]string{"freeze"}, exitUsage, "--reason is missing"},
 		{[]string{"freeze", "--reason", "x", "--read-only"}, exitUsage, "--read-only"},
 		{[]string{"settings", "--grant-mode", "maybe"}, exitUsage, "--grant-mode must be auto, lead or rules"},
@@ -92,7 +97,7 @@ func TestWords(t *testing.T) {
 	if out := r.must("", "grant", "a", "--to", "agent:owl"); strings.Contains(out, "claim claim") {
 		t.Errorf("grant: %s", out)
 	}
-	if out := r.must("", "show", "a"); !strings.Contains(out, "left, renewed never") || strings.Contains(out, "  a  \n") {
+	if out := r.must("", "show", "a"); !strings.Contains(out, "left, not renewed yet") || strings.Contains(out, "  a  \n") {
 		t.Errorf("show: %s", out)
 	}
 	r.must("", "revoke", "a", "--reason", "x")
