@@ -47,6 +47,15 @@ func newProvideCommand(g *globals) *cobra.Command {
 		Short: "Serve commands as capabilities over ACMP",
 		Long: "Serve the commands of a YAML file as capabilities, over HTTP or, with --stdio, to\n" +
 			"the program that started this one. Prints one JSON line when ready.\n\n" +
+			"For each capability the file names, of these, name and command at least:\n" +
+			"  name, command    what it is called, and its program and arguments: a list of words\n" +
+			"  dir              folder to run it in, from the folder of the file on\n" +
+			"  input            stdin | arg | none\n" +
+			"  output           lines | ndjson | text | bytes\n" +
+			"  stderr           merge: streamed with the output (default of lines) |\n" +
+			"                   tail: only its end, if the command fails (default of the others)\n" +
+			"  progress         regular expression whose first group is a percentage\n" +
+			"  price_cu, timeout_ms, max_parallel\n\n" +
 			"SIGHUP reads the file, the tokens and the certificates again; what runs goes on as it\n" +
 			"began. A file with an error changes nothing.",
 		Example: "  signalbox provide --config capabilities.yaml\n  signalbox provide --config capabilities.yaml --stdio\n" +
@@ -119,7 +128,6 @@ func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 		defer p.Close(context.WithoutCancel(ctx))
 		return g.printDescriptor(p, f)
 	}
-	warnOfMissing(log, conf)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	// A reader that goes away must be an error to us, not the end of us.

@@ -16,6 +16,7 @@ func TestRecipesAreValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	pretendInstalled(t, "claude", "codex", "go", "python3", "sh", "wc")
 	names := map[string]acmp.OutputMode{}
 	blocks := strings.Split(string(raw), "```yaml\n")[1:]
 	for _, b := range blocks {
@@ -36,6 +37,19 @@ func TestRecipesAreValid(t *testing.T) {
 			t.Errorf("%s: output %q, want %q", name, names[name], mode)
 		}
 	}
+}
+
+// pretendInstalled puts programs that do nothing into PATH: a configuration is taken
+// only where its programs are.
+func pretendInstalled(t *testing.T, names ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
 }
 
 // The recipe of a script runs as it stands: the shell sees its text, heartbeats are

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"os/exec"
 	"os/signal"
-	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -50,6 +48,9 @@ func (f *provideFlags) loadKeys() (*provideKeys, error) {
 func (k *provideKeys) loadTokens() error {
 	if k.path == "" {
 		return nil
+	}
+	if err := acmp.CheckFile(k.path); err != nil {
+		return err
 	}
 	t, err := acop.LoadTokens(k.path)
 	if err != nil {
@@ -99,7 +100,6 @@ func (g *globals) reloadProvider(p *acmp.Provider, keys *provideKeys, log *slog.
 		log.Error("the configuration stays as it was", "err", err)
 	} else {
 		log.Info("the configuration was read again", "capabilities", len(conf.Capabilities))
-		warnOfMissing(log, conf)
 	}
 	if err := keys.loadTokens(); err != nil {
 		log.Error("the tokens stay as they were", "err", err)
@@ -107,15 +107,6 @@ func (g *globals) reloadProvider(p *acmp.Provider, keys *provideKeys, log *slog.
 	if keys.tls != nil {
 		if err := keys.tls.Reload(); err != nil {
 			log.Error("the certificates stay as they were", "err", err)
-		}
-	}
-}
-
-// warnOfMissing tells of commands that are not installed.
-func warnOfMissing(log *slog.Logger, conf acmp.Config) {
-	for _, c := range conf.Capabilities {
-		if _, err := exec.LookPath(c.Command.Argv[0]); err != nil && !strings.Contains(c.Command.Argv[0], "/") {
-			log.Warn("a command is not installed here; its tasks will fail", "capability", c.Info.Name, "command", c.Command.Argv[0])
 		}
 	}
 }

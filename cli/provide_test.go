@@ -237,6 +237,10 @@ func TestProvideRefusals(t *testing.T) {
 	bad := provideFile(t, "bad.yaml", "capabilities:\n  - name: x\n    comand: [cat]\n")
 	badTokens := provideFile(t, "tokens.yaml", "- identity: alice\n  role: worker\n  tokn: SECRET123\n")
 	goodTokens := provideFile(t, "good.yaml", "- identity: alice\n  role: worker\n  token: SECRET123-SECRET123\n")
+	deep := provideFile(t, "deep.yaml", strings.Repeat("[", 100_000))
+	missing := provideFile(t, "missing.yaml", "capabilities:\n  - name: x\n    command: [/nonexistent/cmd]\n")
+	numbers := provideFile(t, "numbers.yaml", "capabilities:\n  - name: x\n    command: [\"echo\", 5, null]\n")
+	control := provideFile(t, "control.yaml", "capabilities:\n  - name: \"a\\eb\"\n    command: [cat]\n")
 	for _, tc := range []struct {
 		args []string
 		says string
@@ -251,13 +255,18 @@ func TestProvideRefusals(t *testing.T) {
 		{[]string{"--config", good, "--client-ca", "/no/such/ca.pem"}, "certificate"},
 		{[]string{"--config", good, "--tls-cert", "/no/such/cert.pem", "--tls-key", "/no/such/key.pem"}, "/no/such/cert.pem"},
 		{[]string{"--config", good, "--tokens", badTokens}, badTokens + ":"},
+		{[]string{"--config", good, "--tokens", deep}, deep + ":1: the file is nested deeper"},
+		{[]string{"--config", deep}, deep + ":1: the file is nested deeper"},
+		{[]string{"--config", missing}, missing + ":3: the program"},
+		{[]string{"--config", numbers}, numbers + ":3: word 2 of command is 5"},
+		{[]string{"--config", control}, control + `:2: name "a\x1bb" is not a name`},
 		{[]string{"--config", good, "--nope"}, "--nope"},
 		{[]string{"--config", good, "extra"}, "extra"},
 	} {
 		var out, errs bytes.Buffer
 		code := Run(t.Context(), append([]string{"provide"}, tc.args...), Sys{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }})
 		text := errs.String()
-		if code != exitUsage || strings.Count(text, "\n") != 1 || !strings.Contains(text, tc.says) || out.Len() > 0 || strings.Contains(text, "SECRET") {
+		if code != exitUsage || strings.Count(text, "\n") != 1 || !strings.Contains(text, tc.says) || out.Len() > 0 || strings.Contains(text, "SECRET") || strings.Contains(text, "\x1b") {
 			t.Errorf("%v: code %d, stdout %q, stderr %q", tc.args, code, out.String(), text)
 		}
 	}

@@ -3,8 +3,12 @@ package acmp
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -35,6 +39,18 @@ const (
 	InputNone  InputMode = "none"  // not at all
 )
 
+// StderrMode is what becomes of the standard error of a command.
+type StderrMode string
+
+// The modes of standard error.
+const (
+	// StderrMerge writes both outputs into one pipe, so that they are streamed in the
+	// order in which the command wrote them.
+	StderrMerge StderrMode = "merge"
+	// StderrTail streams nothing of it: its end is told when the command fails.
+	StderrTail StderrMode = "tail"
+)
+
 // DefaultStopGrace is how long a command may take to stop after SIGTERM.
 const DefaultStopGrace = 2 * time.Second
 
@@ -46,6 +62,7 @@ type Command struct {
 	Dir    string     // "" is this process's
 	Input  InputMode  // "" is stdin
 	Output OutputMode // "" is lines
+	Stderr StderrMode // "" is merge for lines, tail for all others
 	// Progress finds progress in the lines of both outputs: its first group is a
 	// percentage, or with a point and up to 1.0 a fraction.
 	Progress *regexp.Regexp
@@ -61,6 +78,9 @@ func (c *Command) validate() error {
 	}
 	if c.Output == "" {
 		c.Output = OutputLines
+	}
+	if c.Stderr == "" {
+		c.Stderr = c.Output.stderr()
 	}
 	if c.StopGrace == 0 {
 		c.StopGrace = DefaultStopGrace
@@ -88,7 +108,56 @@ func (c *Command) validate() error {
 	default:
 		return fmt.Errorf("output %q is not one of lines, ndjson, text, bytes", c.Output)
 	}
+	switch c.Stderr {
+	case StderrMerge, StderrTail:
+	default:
+		return fmt.Errorf("stderr %q is not one of merge, tail", c.Stderr)
+	}
 	return nil
+}
+
+// stderr is the mode of standard error where nothing is said: tools print for people
+// on both outputs, but a form made for programs must not be mixed with warnings.
+func (m OutputMode) stderr() StderrMode {
+	if m == OutputLines {
+		return StderrMerge
+	}
+	return StderrTail
+}
+
+// find looks the program up as starting it will.
+func (c *Command) find() error {
+	name := c.Argv[0]
+	path := name
+	if filepath.Base(name) != name && !filepath.IsAbs(name) {
+		path = filepath.Join(c.Dir, name)
+		if c.Dir == "" { // Join may have left a bare word
+			path = "." + string(filepath.Separator) + path
+		}
+	}
+	_, err := exec.LookPath(path)
+	switch {
+	case err == nil:
+		return nil
+	case path != name:
+		return fmt.Errorf("the program %q of command cannot be run in dir: %v", name, findProblem(err))
+	case filepath.IsAbs(name):
+		return fmt.Errorf("the program %q of command cannot be run: %v", name, findProblem(err))
+	}
+	return fmt.Errorf("the program %q of command is not found in PATH: install it, write its whole path, or take the capability out", name)
+}
+
+// findProblem says why a program cannot be run, without naming it again.
+func findProblem(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no such file"
+	case errors.Is(err, fs.ErrPermission):
+		return "it is not executable for this user"
+	case errors.Is(err, syscall.EISDIR):
+		return "it is a folder"
+	}
+	return "the system refuses it"
 }
 
 // childEnv is env less what may hold a token or an address that comes with one.

@@ -34,7 +34,7 @@ const defaultOfferValid = 5 * time.Second
 
 // What a configuration may be at most: a person writes it.
 const (
-	maxConfigBytes = 1 << 20
+	maxConfigBytes = 256 << 10
 	maxConfigDepth = 64
 )
 
@@ -55,6 +55,7 @@ type capabilityFile struct {
 	Dir         at[string]   `yaml:"dir"`
 	PriceCU     at[number]   `yaml:"price_cu"`
 	Output      at[string]   `yaml:"output"`
+	Stderr      at[string]   `yaml:"stderr"`
 	Input       at[string]   `yaml:"input"`
 	Progress    at[string]   `yaml:"progress"`
 	TimeoutMS   at[int64]    `yaml:"timeout_ms"`
@@ -65,7 +66,7 @@ type capabilityFile struct {
 // and the line in it, and for an unknown key the one that may have been meant. A
 // relative dir is taken from the folder of the file.
 func LoadConfig(path string) (Config, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := readBounded(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("read the configuration: %w", err)
 	}
@@ -73,11 +74,7 @@ func LoadConfig(path string) (Config, error) {
 	if err == nil {
 		return c, nil
 	}
-	var le *lineError
-	if errors.As(err, &le) && le.line > 0 {
-		return Config{}, fmt.Errorf("%s:%d: %s", path, le.line, oneLineText(le.text))
-	}
-	return Config{}, fmt.Errorf("%s:1: %s", path, oneLineText(err.Error()))
+	return Config{}, atLine(path, err)
 }
 
 func parseConfig(raw []byte, dir string) (Config, error) {
@@ -109,7 +106,7 @@ func (f *configFile) config(dir string) (Config, error) {
 	}
 	var err error
 	switch {
-	case !providerIDForm.MatchString(c.ProviderID):
+	case !validProviderID(c.ProviderID):
 		return c, f.ProviderID.errorf("provider_id %q is not of the form agent:name:region", c.ProviderID)
 	case len(f.Capabilities.v) == 0:
 		return c, f.Capabilities.errorf("capabilities is empty: name at least one with name and command")
@@ -151,7 +148,7 @@ func (f *configFile) config(dir string) (Config, error) {
 // UnmarshalYAML implements yaml.NodeUnmarshaler.
 func (c *capabilityFile) UnmarshalYAML(n ast.Node) error {
 	line := lineOf(n)
-	err := checkKeys(n, "a capability", "name", "command", "dir", "price_cu", "output", "input", "progress", "timeout_ms", "max_parallel")
+	err := checkKeys(n, "a capability", "name", "command", "dir", "price_cu", "output", "stderr", "input", "progress", "timeout_ms", "max_parallel")
 	if err != nil {
 		return err
 	}
@@ -170,7 +167,10 @@ func (c *capabilityFile) capability(dir string) (Capability, error) {
 	if c.Name.v == "" {
 		return none, &lineError{c.line, "a capability has no name"}
 	}
-	cmd := &Command{Argv: c.Command.v, Dir: dir, Input: InputMode(c.Input.v), Output: OutputMode(c.Output.v)}
+	if !validName(c.Name.v) {
+		return none, c.Name.errorf("name %q %s", c.Name.v, nameForm)
+	}
+	cmd := &Command{Argv: c.Command.v, Dir: dir, Input: InputMode(c.Input.v), Output: OutputMode(c.Output.v), Stderr: StderrMode(c.Stderr.v)}
 	if !c.Command.set || len(cmd.Argv) == 0 {
 		return none, &lineError{max(c.Command.line, c.line), fmt.Sprintf("capability %q has no command", c.Name.v)}
 	}
@@ -194,6 +194,9 @@ func (c *capabilityFile) capability(dir string) (Capability, error) {
 	}
 	if err := cmd.validate(); err != nil {
 		return none, c.blame(err)
+	}
+	if err := cmd.find(); err != nil {
+		return none, c.Command.errorf("%v", err)
 	}
 	return Capability{
 		Info:        acmp.Capability{Name: c.Name.v, PriceCU: json.Number(c.PriceCU.v)},
@@ -231,6 +234,8 @@ func (c *capabilityFile) blame(err error) error {
 		line = c.Input.line
 	case hasPrefix(text, "output"):
 		line = c.Output.line
+	case hasPrefix(text, "stderr"):
+		line = c.Stderr.line
 	case hasPrefix(text, "progress"):
 		line = c.Progress.line
 	case hasPrefix(text, "the command", "an argument"):

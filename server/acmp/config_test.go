@@ -32,6 +32,7 @@ capabilities:
     dir: .
     price_cu: 0.0020
     output: ndjson
+    stderr: merge
     input: arg
     progress: '(\d+)%'
     timeout_ms: 600000
@@ -48,10 +49,10 @@ capabilities:
 	}
 	a, cmd := c.Capabilities[0], c.Capabilities[0].Command
 	if a.Info != (acmp.Capability{Name: "run-tests", PriceCU: "0.0020"}) || a.MaxParallel != 2 || cmd.Dir != filepath.Dir(path) ||
-		cmd.Output != OutputNDJSON || cmd.Input != InputArg || cmd.Timeout != 10*time.Minute || cmd.Progress == nil || len(cmd.Argv) != 3 {
+		cmd.Output != OutputNDJSON || cmd.Stderr != StderrMerge || cmd.Input != InputArg || cmd.Timeout != 10*time.Minute || cmd.Progress == nil || len(cmd.Argv) != 3 {
 		t.Errorf("first %+v %+v", a, cmd)
 	}
-	if b := c.Capabilities[1].Command; b.Output != OutputLines || b.Input != InputStdin {
+	if b := c.Capabilities[1].Command; b.Output != OutputLines || b.Stderr != StderrMerge || b.Input != InputStdin {
 		t.Errorf("second %+v", b)
 	}
 }
@@ -84,6 +85,31 @@ func TestBadConfigs(t *testing.T) {
 		{"name twice", head + "  - name: x\n    command: [cat]\n", 5, "named twice, first on line 3"},
 		{"bad output", head + "    output: xml\n", 5, "lines, ndjson, text, bytes"},
 		{"bad input", head + "    input: file\n", 5, "stdin, arg, none"},
+		{"bad stderr", head + "    stderr: drop\n", 5, "merge, tail"},
+		{"no such program", "capabilities:\n  - name: x\n    command: [/nonexistent/cmd]\n", 3, `"/nonexistent/cmd" of command cannot be run: there is no such file`},
+		{"program not installed", "capabilities:\n  - name: x\n    command:\n      - signalbox-no-such-program\n", 4, `"signalbox-no-such-program" of command is not found in PATH`},
+		{"program not in dir", "capabilities:\n  - name: x\n    dir: .\n    command: [./run]\n", 4, `"./run" of command cannot be run in dir: there is no such file`},
+		{"program a folder", "capabilities:\n  - name: x\n    command: [/]\n", 3, "cannot be run"},
+		{"program not executable", "capabilities:\n  - name: x\n    dir: .\n    command: [./caps.yaml]\n", 4, "not executable"},
+		{"argument a number", "capabilities:\n  - name: x\n    command: [\"echo\", 5, null]\n", 3, "word 2 of command is 5, which YAML takes for a value and not for text: write it in quotes"},
+		{"argument null", "capabilities:\n  - name: x\n    command:\n      - echo\n      - null\n", 5, "word 2 of command is empty"},
+		{"argument absent", "capabilities:\n  - name: x\n    command:\n      - echo\n      -\n", 5, "word 2 of command is empty"},
+		{"argument a truth", "capabilities:\n  - name: x\n    command: [echo, true]\n", 3, "word 2 of command is true"},
+		{"argument a fraction", "capabilities:\n  - name: x\n    command: [echo, 1.50]\n", 3, "word 2 of command is 1.50"},
+		{"argument infinite", "capabilities:\n  - name: x\n    command: [echo, .inf]\n", 3, "word 2 of command is .inf"},
+		{"argument a list", "capabilities:\n  - name: x\n    command: [echo, [a]]\n", 3, "word 2 of command is not text"},
+		{"argument a map", "capabilities:\n  - name: x\n    command: [echo, {a: b}]\n", 3, "word 2 of command is not text"},
+		{"argument with NUL", "capabilities:\n  - name: x\n    command: [echo, \"a\\0b\"]\n", 3, "NUL"},
+		{"name a number", "capabilities:\n  - name: 010\n    command: [cat]\n", 2, "name must be text"},
+		{"name a list", "capabilities:\n  - name: [x]\n    command: [cat]\n", 2, "name must be text"},
+		{"name with a control", "capabilities:\n  - name: \"a\\eb\"\n    command: [cat]\n", 2, `name "a\x1bb" is not a name`},
+		{"name with a line end", "capabilities:\n  - command: [cat]\n    name: \"a\\nb\"\n", 3, "is not a name"},
+		{"name that turns around", "capabilities:\n  - name: \"a\u202eb\"\n    command: [cat]\n", 2, `"a\u202eb" is not a name`},
+		{"name of blanks", "capabilities:\n  - name: \"  \"\n    command: [cat]\n", 2, "is not a name"},
+		{"name too long", "capabilities:\n  - name: " + strings.Repeat("x", 201) + "\n    command: [cat]\n", 2, "is"},
+		{"provider id with a control", "provider_id: \"agent:a\\eb:c\"\n" + "capabilities:\n  - {name: x, command: [cat]}\n", 1, "agent:name:region"},
+		{"key with a control", head + "    \"a\\eb\": 1\n", 5, `has no key "a\x1bb"`},
+		{"key very long", strings.Repeat("k", 100_000) + ": 1\n", 1, "has no key"},
 		{"bad progress", head + "    progress: '('\n", 5, "regular expression"},
 		{"progress without group", head + "    progress: 'x'\n", 5, "no group"},
 		{"bad timeout", head + "    timeout_ms: -1\n", 5, "timeout_ms"},
@@ -104,7 +130,7 @@ func TestBadConfigs(t *testing.T) {
 				t.Fatal("it was taken")
 			}
 			text := err.Error()
-			if want := fmt.Sprintf("%s:%d: ", path, tc.line); !strings.HasPrefix(text, want) || !strings.Contains(text, tc.says) || strings.Contains(text, "\n") {
+			if want := fmt.Sprintf("%s:%d: ", path, tc.line); !strings.HasPrefix(text, want) || !strings.Contains(text, tc.says) || strings.ContainsAny(text, "\n\x1b\u202e") || len(text) > 1200 {
 				t.Errorf("error %q, want %q with %q", text, want, tc.says)
 			}
 		})
@@ -136,7 +162,8 @@ func TestHostileConfigs(t *testing.T) {
 		"directive": "%YAML 9.9\n---\n" + head,
 	} {
 		done := make(chan error, 1)
-		go func() { _, err := LoadConfig(writeConfig(t, text)); done <- err }()
+		path := writeConfig(t, text)
+		go func() { _, err := LoadConfig(path); done <- err }()
 		select {
 		case err := <-done:
 			if name != "directive" && (err == nil || strings.Contains(err.Error(), "\n")) {
@@ -144,6 +171,50 @@ func TestHostileConfigs(t *testing.T) {
 			}
 		case <-time.After(patience):
 			t.Errorf("%s: not done", name)
+		}
+	}
+}
+
+// A file of tokens is YAML as well, and is judged before it is read.
+func TestCheckFile(t *testing.T) {
+	for name, text := range map[string]string{
+		"brackets": strings.Repeat("[", 100_000),
+		"dashes":   strings.Repeat("- ", 100_000),
+		"long":     "# " + strings.Repeat("x", 2<<20),
+		"alias":    "- &a x\n- *a\n",
+	} {
+		path := writeConfig(t, text)
+		if err := CheckFile(path); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, path := range []string{writeConfig(t, "- identity: alice\n"), t.TempDir(), "/no/such/file"} {
+		if err := CheckFile(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Where a program is looked up: PATH for a word alone, dir for a relative path.
+func TestFindProgram(t *testing.T) {
+	needShell(t)
+	dir := t.TempDir()
+	for _, name := range []string{"run", filepath.Join("bin", "run")} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\necho ran\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for program, found := range map[string]bool{"sh": true, "run": false, "./run": true, "bin/run": true, "./bin": false, "../run": false, filepath.Join(dir, "run"): true} {
+		cmd := &Command{Argv: []string{program}, Dir: dir, Input: InputNone}
+		err := cmd.find()
+		p := newProvider(t, Options{Capabilities: []Capability{{Info: acmp.Capability{Name: "work"}, Command: cmd}}})
+		m := overHTTP(t, p).request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), nil)).answer(t)
+		if (err == nil) != found || (m.Result != nil) != found {
+			t.Errorf("%s: %v, run: %s", program, err, m.raw)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package acmp
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/token"
+
+	safe "signalbox/model/text"
 )
 
 // checkForm refuses what no configuration needs and a decoder may never finish:
@@ -48,6 +52,47 @@ type lineError struct {
 
 func (e *lineError) Error() string { return e.text }
 
+// atLine makes err the one line that a person gets to see of it.
+func atLine(path string, err error) error {
+	line, what := 1, err.Error()
+	var le *lineError
+	if errors.As(err, &le) {
+		line, what = max(le.line, 1), le.text
+	}
+	return fmt.Errorf("%s:%d: %s", path, line, safe.Clip(safe.Line(oneLineText(what)), maxProblemCells))
+}
+
+// maxProblemCells is room for any problem of ours; a longer one repeats the file.
+const maxProblemCells = 300
+
+// readBounded reads a file that may be anything, such as a device without an end.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
+}
+
+// CheckFile refuses a YAML file that no person wrote and that a decoder may never
+// finish: longer or nested deeper than any configuration, or with anchors and aliases.
+// The error is one line with file and line number; a file that cannot be read, or
+// only once, is left to who reads it.
+func CheckFile(path string) error {
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+		return nil
+	}
+	raw, err := readBounded(path)
+	if err != nil {
+		return nil
+	}
+	if err := checkForm(raw); err != nil {
+		return atLine(path, err)
+	}
+	return nil
+}
+
 // at is a value of a configuration with the line it stands on.
 type at[T any] struct {
 	v    T
@@ -67,9 +112,49 @@ func (a *at[T]) UnmarshalYAML(n ast.Node) error {
 		if _, whole := n.(*ast.IntegerNode); !whole {
 			return a.problem(n, nil)
 		}
+	case string: // the decoder would take true, and 010 as 8
+		if !isText(n) {
+			return a.problem(n, nil)
+		}
+	case []string:
+		if err := a.checkWords(n); err != nil {
+			return err
+		}
 	}
 	if err := yaml.NodeToValue(n, &a.v, yaml.Strict()); err != nil {
 		return a.problem(n, err)
+	}
+	return nil
+}
+
+// isText reports whether a person wrote n as text.
+func isText(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.StringNode, *ast.LiteralNode:
+		return true
+	}
+	return false
+}
+
+// checkWords demands that each entry of a list is text: null would become an empty
+// word, and 010 an 8.
+func (a *at[T]) checkWords(n ast.Node) error {
+	list, isList := n.(*ast.SequenceNode)
+	if !isList {
+		return a.problem(n, nil)
+	}
+	for i, v := range list.Values {
+		if isText(v) {
+			continue
+		}
+		what := "is not text"
+		switch v.(type) {
+		case *ast.NullNode:
+			what = "is empty"
+		case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+			what = fmt.Sprintf("is %s, which YAML takes for a value and not for text", v.GetToken().Value)
+		}
+		return &lineError{max(lineOf(v), a.line), fmt.Sprintf("word %d of %s %s: write it in quotes", i+1, keyOf(n), what)}
 	}
 	return nil
 }
@@ -83,7 +168,7 @@ func (a *at[T]) problem(n ast.Node, err error) error {
 	want := "of another form"
 	switch any(a.v).(type) {
 	case string:
-		want = "a text"
+		want = "text; write it in quotes"
 	case int, int64:
 		want = "a whole number"
 	case []string:

@@ -70,7 +70,7 @@ type reply struct {
 	drop   func() // breaks the connection, or cancels the request on stdio
 }
 
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // next gives the next message; it fails the test when none comes.
 func (r *reply) next(t *testing.T) message {

@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"signalbox/model/acmp"
 )
@@ -120,8 +123,22 @@ type Options struct {
 
 var providerIDForm = regexp.MustCompile(`^agent:[^:\s]+:[^:\s]+$`)
 
+func validProviderID(s string) bool { return providerIDForm.MatchString(s) && validName(s) }
+
+// maxNameBytes is far above what a person names a capability.
+const maxNameBytes = 200
+
+// nameForm says what validName asks for.
+const nameForm = "is not a name: up to 200 bytes of printable characters, with no blank at either end"
+
+// validName reports whether s can stand in every list and log line as it is.
+func validName(s string) bool {
+	return s != "" && len(s) <= maxNameBytes && utf8.ValidString(s) && strings.TrimSpace(s) == s &&
+		!strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
 func (o *Options) validate() error {
-	if o.ProviderID != "" && !providerIDForm.MatchString(o.ProviderID) {
+	if o.ProviderID != "" && !validProviderID(o.ProviderID) {
 		return fmt.Errorf("provider id %q is not of the form agent:name:region", o.ProviderID)
 	}
 	if o.HeartbeatInterval < 0 || o.HeartbeatInterval%time.Millisecond != 0 {
@@ -155,6 +172,9 @@ func (o *Options) validate() error {
 func (c *Capability) validate() error {
 	if c.Info.Name == "" {
 		return errors.New("a capability has no name")
+	}
+	if !validName(c.Info.Name) {
+		return fmt.Errorf("capability name %q %s", c.Info.Name, nameForm)
 	}
 	if (c.Handler == nil) == (c.Command == nil) {
 		return fmt.Errorf("capability %q needs either a handler or a command", c.Info.Name)

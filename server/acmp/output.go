@@ -14,11 +14,13 @@ import (
 	"signalbox/model/acmp"
 )
 
-// output turns the standard output of one command into chunks.
+// output turns the standard output of one command into chunks, and its standard error
+// where that is merged into it.
 type output struct {
 	t       *Task
 	cmd     *Command
 	p       *process
+	tail    *tail // keeps the end where standard error is merged; else nil
 	sent    bool
 	pending []byte    // not yet sent
 	since   time.Time // when pending began
@@ -74,17 +76,21 @@ func (o *output) setDeadline(failed bool) {
 }
 
 func (o *output) take(b []byte) error {
+	if o.tail != nil {
+		o.tail.Write(b)
+	}
+	if o.tail != nil || o.cmd.Output == OutputText || o.cmd.Output == OutputLines {
+		o.cmd.watchProgress(o.t, b)
+	}
 	switch o.cmd.Output {
 	case OutputBytes:
 		return o.send(acmp.Bytes(bytesType, b))
 	case OutputText:
-		o.cmd.watchProgress(o.t, b)
 		o.pending = append(o.pending, b...)
 		return o.sendPartial(false)
 	case OutputNDJSON:
 		return o.takeLines(b, maxJSONLine, o.jsonLine, errLongLine)
 	default:
-		o.cmd.watchProgress(o.t, b)
 		return o.takeLines(b, maxTextBytes, o.textLine, nil)
 	}
 }

@@ -35,7 +35,7 @@ type process struct {
 	mark   string   // stands in the environment of all that it starts
 	stdin  *os.File // nil where it has none
 	stdout *os.File
-	stderr *os.File
+	stderr *os.File // nil where it goes into stdout
 	dog    *dog
 
 	outDrained chan struct{} // stdout is read to its end
@@ -48,16 +48,16 @@ type process struct {
 // markName is the variable that marks the processes of one run.
 const markName = "SIGNALBOX_RUN"
 
-// spawn starts argv in a process group of its own.
-func (r *runner) spawn(argv []string, dir string, withInput bool) (*process, error) {
+// spawn starts argv in a process group of its own, wired as c says.
+func (r *runner) spawn(argv []string, c *Command) (*process, error) {
 	p := &process{cmd: exec.Command(argv[0], argv[1:]...), dog: r.dog,
 		outDrained: make(chan struct{}), errDrained: make(chan struct{}),
 		exited: make(chan struct{}), done: make(chan struct{})}
-	p.cmd.Dir = dir
+	p.cmd.Dir = c.Dir
 	p.mark = rand.Text()
 	p.cmd.Env = append(childEnv(os.Environ()), markName+"="+p.mark)
 	ownGroup(p.cmd)
-	theirs, err := p.openPipes(withInput)
+	theirs, err := p.openPipes(c.Input == InputStdin, c.Stderr == StderrMerge)
 	if err == nil {
 		err = r.starter.start(p.cmd)
 	}
@@ -74,11 +74,14 @@ func (r *runner) spawn(argv []string, dir string, withInput bool) (*process, err
 
 // openPipes connects the command's standard files; theirs are the ends to close
 // here once it runs.
-func (p *process) openPipes(withInput bool) (theirs []*os.File, err error) {
+func (p *process) openPipes(withInput, merge bool) (theirs []*os.File, err error) {
 	if p.stdout, p.cmd.Stdout, theirs, err = outPipe(theirs); err != nil {
 		return theirs, err
 	}
-	if p.stderr, p.cmd.Stderr, theirs, err = outPipe(theirs); err != nil {
+	if merge { // one pipe for both: no other way keeps their order
+		p.cmd.Stderr = p.cmd.Stdout
+		close(p.errDrained)
+	} else if p.stderr, p.cmd.Stderr, theirs, err = outPipe(theirs); err != nil {
 		return theirs, err
 	}
 	if withInput {
@@ -135,7 +138,9 @@ func (p *process) supervise(ctx context.Context, grace time.Duration) {
 	if !within(forceTime, p.outDrained, p.errDrained) {
 		p.forced.Store(true)
 		_ = p.stdout.SetReadDeadline(time.Unix(1, 0))
-		_ = p.stderr.SetReadDeadline(time.Unix(1, 0))
+		if p.stderr != nil {
+			_ = p.stderr.SetReadDeadline(time.Unix(1, 0))
+		}
 		<-p.outDrained
 		<-p.errDrained
 	}

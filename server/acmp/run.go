@@ -26,7 +26,7 @@ func (c *Command) handler(r *runner) Handler {
 		if err != nil {
 			return Output{}, err
 		}
-		p, err := r.spawn(argv, c.Dir, c.Input == InputStdin)
+		p, err := r.spawn(argv, c)
 		if err != nil {
 			r.log.Warn("a command cannot be started", "capability", t.cap.Info.Name, "err", err)
 			return Output{}, internalErrorValue(t.id, "the command cannot be started: "+startProblem(err))
@@ -74,11 +74,15 @@ func (c *Command) serve(ctx context.Context, t *Task, p *process) (Output, error
 		go p.feed(ctx, t)
 	}
 	tail := newTail()
-	go func() {
-		defer close(p.errDrained)
-		drain(p, p.stderr, func(b []byte) { tail.Write(b); c.watchProgress(t, b) })
-	}()
 	out := &output{t: t, cmd: c, p: p}
+	if p.stderr == nil {
+		out.tail = tail
+	} else {
+		go func() {
+			defer close(p.errDrained)
+			drain(p.stderr, func(b []byte) { tail.Write(b); c.watchProgress(t, b) })
+		}()
+	}
 	outErr := out.read()
 	close(p.outDrained)
 	<-p.done
@@ -98,7 +102,8 @@ func (c *Command) serve(ctx context.Context, t *Task, p *process) (Output, error
 	return out.end()
 }
 
-// exitError tells of a command that failed: its code and the end of its stderr.
+// exitError tells of a command that failed: its code and the end of its standard
+// error, or of both outputs where they are one.
 func (c *Command) exitError(t *Task, p *process, tail *tail) *acmp.Error {
 	text := p.exitText()
 	if lines := tail.String(); lines != "" {
@@ -144,7 +149,7 @@ func (p *process) feed(ctx context.Context, t *Task) {
 }
 
 // drain reads all of r, whatever it is (B38).
-func drain(p *process, r io.Reader, use func([]byte)) {
+func drain(r io.Reader, use func([]byte)) {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := r.Read(buf)
@@ -157,7 +162,7 @@ func drain(p *process, r io.Reader, use func([]byte)) {
 	}
 }
 
-// tail keeps the last lines of stderr.
+// tail keeps the last lines of an output.
 type tail struct{ b []byte }
 
 const (
