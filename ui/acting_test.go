@@ -207,7 +207,10 @@ func TestCancelConfirms(t *testing.T) {
 		r.Keys("enter")
 		r.Must("reason is needed")
 		r.Type("not wanted")
-		r.Keys("enter", "enter") // to the buttons; there the default leaves
+		r.Keys("enter", "enter") // to the buttons; there the default leaves, after a word on the text
+		r.Must("lose what you typed", "y leave", "n/esc stay")
+		r.MustNot("to the answer")
+		r.Keys("y")
 		r.MustNot("Cancel work:ui:table")
 		if n := len(r.owner.Acts()); n != 0 {
 			t.Fatal("enter cancelled it")

@@ -88,6 +88,7 @@ type Model struct {
 	snoozed map[string]time.Time
 	dialogs []*open
 	ctx     context.Context
+	touched bool // a person pressed a key or used the mouse
 }
 
 // size is the terminal's size and what follows from it.
@@ -100,6 +101,9 @@ type size struct {
 type ending struct {
 	background  bool
 	interrupted bool
+	// left blanks the last frame: a multiplexer whose window has grown may show
+	// the cells of the alternate screen again once it is gone (B91).
+	left bool
 }
 
 // New makes a dashboard. Its commands run until ctx ends; whoever runs the program
@@ -158,7 +162,7 @@ func (m *Model) ctxFor(w, h int) *screen.Ctx {
 	return &screen.Ctx{
 		State: m.state, Now: m.clock.now, Styles: m.look.styles, W: w, H: h,
 		ReadOnly: m.opts.ReadOnly, Focused: m.screenHasKeys(),
-		Marks: m.marks, Pending: m.acts.words, Snoozed: m.snoozed,
+		Fresh: !m.touched, Marks: m.marks, Pending: m.acts.words, Snoozed: m.snoozed,
 	}
 }
 

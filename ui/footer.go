@@ -109,6 +109,9 @@ func (m *Model) rowHints() []hint {
 
 // dialogHints are the keys of a form.
 func dialogHints(o *open) []hint {
+	if o.d.Asking() {
+		return []hint{{key: "y", help: "leave"}, {key: "n/esc", help: "stay", press: "n"}}
+	}
 	out := []hint{{key: "enter", help: o.d.EnterDoes()}}
 	if s := o.d.Submits(); s != "" && s != o.d.EnterDoes() {
 		out = append(out, hint{key: "ctrl+s", help: s})

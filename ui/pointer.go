@@ -35,6 +35,7 @@ func (m *Model) onFocus() tea.Cmd {
 // onClick selects; a second click on the same cell opens. The first click after
 // the terminal got the focus does nothing.
 func (m *Model) onClick(msg tea.MouseClickMsg) tea.Cmd {
+	m.touched = true
 	if m.pointer.inert {
 		m.pointer.inert = false
 		return nil
@@ -107,6 +108,7 @@ func (m *Model) clickBody(msg tea.MouseClickMsg) tea.Cmd {
 }
 
 func (m *Model) onWheel(msg tea.MouseWheelMsg) tea.Cmd {
+	m.touched = true
 	n := 1
 	switch {
 	case m.size.rects.Small:

@@ -299,7 +299,7 @@ func (m *Model) onSaved(msg saved) tea.Cmd {
 func (m *Model) quit([]subject) tea.Cmd {
 	lines := m.whatStops()
 	if len(lines) == 0 {
-		return tea.Quit
+		return m.leave()
 	}
 	d := &dialog.Dialog{Title: "Quit", Info: lines, Buttons: []dialog.Button{{Label: "stay"}, {Value: "quit", Label: "quit", Key: "y", Danger: true}}}
 	if m.opts.CanBackground {
@@ -307,8 +307,14 @@ func (m *Model) quit([]subject) tea.Cmd {
 	}
 	return m.ask(d, nil, nil, func(v string) (tea.Cmd, string) {
 		m.end.background = v == "background"
-		return tea.Quit, ""
+		return m.leave(), ""
 	})
+}
+
+// leave ends the program behind a blank frame.
+func (m *Model) leave() tea.Cmd {
+	m.end.left = true
+	return tea.Quit
 }
 
 // whatStops says what would stop with this program.
@@ -335,7 +341,7 @@ func (m *Model) whatStops() []dialog.Line {
 func (m *Model) interrupt() tea.Cmd {
 	if o := m.top(); o != nil && o.d.Title == "Quit" || len(m.whatStops()) == 0 {
 		m.end.interrupted = true
-		return tea.Quit
+		return m.leave()
 	}
 	return m.quit(nil)
 }

@@ -92,6 +92,7 @@ func (m *Model) onKey(k tea.KeyPressMsg) tea.Cmd {
 		// Bytes behind the end of a paste are not a person's keys (B16).
 		return m.holdKeys()
 	}
+	m.touched = true
 	m.toasts.dropSeen(false)
 	m.rooms.wanted = screen.Target{}
 	switch {
@@ -110,7 +111,7 @@ func (m *Model) onSmallKey(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "q", "ctrl+c":
 		m.end.interrupted = k.String() == "ctrl+c"
-		return tea.Quit
+		return m.leave()
 	case "ctrl+z":
 		return tea.Suspend
 	}
@@ -135,15 +136,17 @@ func (m *Model) onRoomKey(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// backOne goes one step back and never quits: toasts, marks, filter, sheet, home.
+// backOne goes one step back and never quits: marks, filter, sheet. The toasts go
+// with marks and filter, so that none costs a key of its own there; over a sheet
+// they are the first step.
 func (m *Model) backOne() tea.Cmd {
+	dropped := m.toasts.dropSeen(true)
 	switch {
-	case m.toasts.dropSeen(true):
 	case len(m.marks) > 0:
 		clear(m.marks)
 	case m.room().Filter() != "":
 		m.room().SetFilter("")
-	case len(m.rooms.sheets) > 0:
+	case len(m.rooms.sheets) > 0 && !dropped:
 		m.rooms.sheets = m.rooms.sheets[:len(m.rooms.sheets)-1]
 	}
 	return nil

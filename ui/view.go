@@ -30,7 +30,7 @@ func (m *Model) View() tea.View {
 
 // frame draws the text of the screen and says where the cursor stands.
 func (m *Model) frame() (string, *tea.Cursor) {
-	if m.size.w <= 0 || m.size.h <= 0 {
+	if m.size.w <= 0 || m.size.h <= 0 || m.end.left {
 		return "", nil
 	}
 	r := m.size.rects

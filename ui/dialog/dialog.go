@@ -65,7 +65,8 @@ type Dialog struct {
 	armed  bool
 	began  bool
 	note   string // why the last answer was not taken
-	asking bool   // esc was pressed on typed text: ask before it is lost
+	asking bool   // about to leave typed text: ask before it is lost
+	from   int    // the field that answered, or -1 for the buttons
 	scroll int    // first line of Info that is shown
 	infoH  int
 	rows   int // of Info, wrapped
@@ -84,7 +85,7 @@ func (d *Dialog) begin() {
 		return
 	}
 	d.began = true
-	d.button = d.Default
+	d.button, d.from = d.Default, -1
 	d.armed = !d.Auto
 	d.focus = len(d.Fields)
 	for i, f := range d.Fields {
@@ -104,8 +105,14 @@ func (d *Dialog) Armed() bool { d.begin(); return d.armed }
 // Arm lets keys through; the frame calls it after [Quiet] without a key.
 func (d *Dialog) Arm() { d.begin(); d.armed = true }
 
-// Refuse shows why an answer was not taken and keeps the dialog open.
-func (d *Dialog) Refuse(why string) { d.note = why }
+// Refuse shows why an answer was not taken and keeps the dialog open, with the
+// keys where they were when the answer was given.
+func (d *Dialog) Refuse(why string) {
+	d.note = why
+	if d.from >= 0 && d.from < len(d.Fields) && d.shows(d.Fields[d.from]) {
+		d.focus = d.from
+	}
+}
 
 // Value is what was entered in the field called name.
 func (d *Dialog) Value(name string) string {
@@ -148,11 +155,17 @@ func (d *Dialog) Key(k tea.KeyPressMsg) Outcome {
 	if !d.Armed() {
 		return Outcome{}
 	}
+	f := d.Focused()
 	if d.asking {
-		return d.leave(k)
+		if out, done := d.leave(k); done {
+			return out
+		}
 	}
 	d.note = ""
-	f := d.Focused()
+	d.from = d.focus
+	if f == nil {
+		d.from = -1
+	}
 	if f != nil && f.key(k) {
 		return Outcome{}
 	}
@@ -267,19 +280,35 @@ func (d *Dialog) esc(f *Field) Outcome {
 	if f != nil && f.clearFilter() {
 		return Outcome{}
 	}
+	return d.goBack()
+}
+
+// goBack leaves, but asks first when something typed would be lost.
+func (d *Dialog) goBack() Outcome {
 	for _, f := range d.Fields {
 		if f.typed && d.shows(f) {
 			d.asking = true
-			d.note = "Leave and lose what you typed? y / n"
+			d.note = "Leave and lose what you typed? y leaves; n or esc stays."
 			return Outcome{}
 		}
 	}
 	return Outcome{Closed: true}
 }
 
-func (d *Dialog) leave(k tea.KeyPressMsg) Outcome {
+// Asking reports whether the dialog waits for a word on losing what was typed.
+func (d *Dialog) Asking() bool { return d.asking }
+
+// leave takes the answer to that question. Only y leaves. A key that edits the
+// field goes on typing: done is false, and the key is still to be used.
+func (d *Dialog) leave(k tea.KeyPressMsg) (out Outcome, done bool) {
 	d.asking, d.note = false, ""
-	return Outcome{Closed: k.String() == "y"}
+	switch k.String() {
+	case "y":
+		return Outcome{Closed: true}, true
+	case "n", "esc", "enter", "ctrl+s":
+		return Outcome{}, true
+	}
+	return Outcome{}, d.Focused() == nil
 }
 
 // move goes to the next stop: fields first, then the buttons. With skip it
@@ -321,7 +350,7 @@ func (d *Dialog) buttonKey(key string) Outcome {
 	case "right", "l":
 		d.button = min(len(d.Buttons)-1, d.button+1)
 	case "n":
-		return Outcome{Closed: true}
+		return d.goBack()
 	default:
 		for i, b := range d.Buttons {
 			if b.Key == key {
@@ -339,7 +368,7 @@ func (d *Dialog) press(i int) Outcome {
 	}
 	b := d.Buttons[i]
 	if b.Value == "" {
-		return Outcome{Closed: true}
+		return d.goBack()
 	}
 	if !d.complete() {
 		return Outcome{}

@@ -47,7 +47,10 @@ func TestDangerDefaultsToNo(t *testing.T) {
 	if o := press(d, "enter"); o.Closed {
 		t.Fatal("enter in the field answered")
 	}
-	if o := press(d, "enter"); !o.Closed || o.Value != "" {
+	if o := press(d, "enter"); o.Closed || !d.Asking() {
+		t.Fatalf("the default did it, or dropped what was typed: %+v", o)
+	}
+	if o := press(d, "y"); !o.Closed || o.Value != "" {
 		t.Fatalf("the default did it: %+v", o)
 	}
 	d = cancelDialog()
@@ -97,9 +100,73 @@ func TestEscGoesBackOneStep(t *testing.T) {
 	if o := press(d, "n"); o.Closed {
 		t.Fatal("n left")
 	}
+	if o := press(d, "esc", "esc"); o.Closed || d.Asking() {
+		t.Fatalf("the second esc did not stay: %+v", o)
+	}
+	// Whoever types on stays, and loses no letter.
+	if press(d, "esc", "' on", "backspace"); d.Value("note") != "typed o" || d.Asking() {
+		t.Fatalf("%q", d.Value("note"))
+	}
+	// The button that leaves asks the same, and so does n on it.
+	for _, key := range []string{"enter", "n"} {
+		d.focus, d.button = len(d.Fields), 1
+		if o := press(d, key); o.Closed || !d.Asking() {
+			t.Fatalf("%s dropped what was typed: %+v", key, o)
+		}
+		press(d, "n")
+	}
 	if o := press(d, "esc", "y"); !o.Closed || o.Value != "" {
 		t.Fatalf("%+v", o)
 	}
+}
+
+// An answer that is not taken leaves the keys where they were, so that the next
+// enter answers again and does not leave.
+func TestRefusedAnswerKeepsTheField(t *testing.T) {
+	why := NewText("why", "why", "")
+	d := &Dialog{Fields: []*Field{why}, Buttons: []Button{{Value: "yes", Label: "yes", Key: "y"}, {Label: "back"}}}
+	if o := press(d, "'because", "enter"); o.Value != "yes" {
+		t.Fatalf("%+v", o)
+	}
+	d.Refuse("changed meanwhile: its text changed")
+	if d.Focused() != why || d.Value("why") != "because" {
+		t.Fatalf("the keys went to %v, the text is %q", d.Focused(), d.Value("why"))
+	}
+	if o := press(d, "enter"); o.Value != "yes" {
+		t.Fatalf("%+v", o)
+	}
+	press(d, "y") // enter left the keys on the buttons
+	d.Refuse("again")
+	if d.Focused() != nil {
+		t.Fatal("the keys left the buttons")
+	}
+}
+
+// What fits no option stays readable, with a word on what becomes of it.
+func TestNothingFits(t *testing.T) {
+	st := theme.New(theme.Options{Dark: true})
+	var opts []Option
+	for i := range fewOptions + 1 {
+		opts = append(opts, Option{Value: fmt.Sprint("worker-", i)})
+	}
+	shows := func(d *Dialog, want string) {
+		t.Helper()
+		s := ansi.Strip(strings.Join(d.View(st, 78, 20, "").Lines, "\n"))
+		if !strings.Contains(s, want) {
+			t.Fatalf("no %q in\n%s", want, s)
+		}
+	}
+	c := NewChoice("by", "by", "", opts...)
+	d := &Dialog{Fields: []*Field{c, NewText("note", "note", "")}, Buttons: []Button{{Value: "yes", Label: "yes"}}}
+	press(d, "'zzz")
+	shows(d, "nothing fits; esc clears")
+	press(d, "enter")
+	shows(d, "by: nothing fits what you typed")
+	press(d, "tab")
+	shows(d, "zzz (nothing fits)")
+	c.Other = true
+	press(d, "shift+tab")
+	shows(d, "nothing fits; enter takes it as written")
 }
 
 func TestFieldsThatDepend(t *testing.T) {
@@ -209,7 +276,7 @@ func TestSubmitFromAnyField(t *testing.T) {
 	if o := press(d, "'no use", "ctrl+s"); o.Closed || d.EnterDoes() != "back" || d.Submits() != "" {
 		t.Fatalf("%+v %q", o, d.EnterDoes())
 	}
-	if o := press(d, "enter"); !o.Closed || o.Value != "" {
+	if o := press(d, "enter", "y"); !o.Closed || o.Value != "" {
 		t.Fatalf("%+v", o)
 	}
 }
@@ -251,7 +318,7 @@ func TestClick(t *testing.T) {
 	if o := hit("y cancel"); o.Value != "yes" {
 		t.Fatalf("%+v", o)
 	}
-	if o := hit("back"); !o.Closed || o.Value != "" {
+	if o := hit("back"); o.Closed || !d.Asking() {
 		t.Fatalf("%+v", o)
 	}
 }

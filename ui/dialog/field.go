@@ -102,6 +102,9 @@ func (f *Field) Value() string {
 // Check says why the answer cannot be taken, or "".
 func (f *Field) Check() string {
 	v := f.Value()
+	if f.Options != nil && len(f.shown) == 0 && len(f.Options) > 0 && !f.Other {
+		return f.Label + ": nothing fits what you typed"
+	}
 	if f.Required && strings.TrimSpace(v) == "" {
 		return f.Label + " is needed"
 	}

@@ -7,6 +7,7 @@ func (d *Dialog) Click(s Spot) Outcome {
 		return Outcome{}
 	}
 	d.note = ""
+	d.from = -1
 	switch {
 	case s.button >= 0 && s.button < len(d.Buttons):
 		d.button = s.button

@@ -254,7 +254,7 @@ func (p *painter) choice(f *Field, focused bool, head string, w, at int) []strin
 	if len(f.shown) == 0 {
 		why := "nothing fits; esc clears"
 		if f.Other {
-			why = "taken as typed"
+			why = "nothing fits; enter takes it as written"
 		}
 		out = append(out, kit.Blank(labelCells)+p.st.Muted.Render(kit.Fit(p.st.G, why, w, false)))
 	}
@@ -265,8 +265,14 @@ func (p *painter) picked(f *Field) string {
 	if f.pick < len(f.shown) {
 		return f.shown[f.pick].label()
 	}
-	return f.Value()
+	if v := f.ed.Value(); v != "" && !f.Other {
+		return clip(v) + " (nothing fits)"
+	}
+	return clip(f.Value())
 }
+
+// clip makes what was typed fit for a row.
+func clip(s string) string { return text.Line(text.Head(s, 400)) }
 
 func (p *painter) option(o Option, picked bool, w int) string {
 	sel, lead := theme.SelNone, " "

@@ -168,6 +168,10 @@ func (s *Screen) sync(c *screen.Ctx) ([]fleet.Ask, []*fleet.Task) {
 		s.part = partAsks
 	}
 	r := arrange(c.W, c.H, len(asks), len(tasks))
+	if c.Fresh && len(asks) > 0 {
+		// Nobody has chosen a row yet: start where the rule says it is worst.
+		s.asks.To(0, len(asks), func(i int) string { return asks[i].Key })
+	}
 	s.asks.Sync(len(asks), r.asks.h-1, func(i int) string { return asks[i].Key }, nil)
 	s.tasks.Sync(len(tasks), r.tasks.h-1, func(i int) string { return tasks[i].ID }, nil)
 	return asks, tasks

@@ -32,6 +32,8 @@ type Ctx struct {
 	ReadOnly bool
 	// Focused is false while a dialog or an input line has the keys.
 	Focused bool
+	// Fresh tells that no person has pressed a key or used the mouse yet.
+	Fresh bool
 	// Marks are the rows marked for a bulk act, over all screens.
 	Marks Marks
 	// Pending gives the words for an act that was asked for and that the owner
