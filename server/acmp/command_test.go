@@ -38,6 +38,38 @@ func shell(script string, change func(*Command)) func() Options {
 	}
 }
 
+// untilGo waits in a script until [letGo] is called for its folder.
+const untilGo = `while [ ! -e go ]; do sleep 0.02; done`
+
+func letGo(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until gives the messages up to the first that is; the test fails at the response.
+func (r *reply) until(t *testing.T, is func(message) bool) (ms []message) {
+	t.Helper()
+	for {
+		m := r.next(t)
+		ms = append(ms, m)
+		if is(m) {
+			return ms
+		}
+		if m.response() {
+			t.Fatalf("it did not come before %s", m.raw)
+		}
+	}
+}
+
+// progressAt is a heartbeat with that progress.
+func progressAt(f float64) func(message) bool {
+	return func(m message) bool {
+		return m.Method == acmp.MethodHeartbeat && m.Params.Progress != nil && *m.Params.Progress == f
+	}
+}
+
 // joined is what the chunks of a stream make together.
 func joined(t *testing.T, ms []message) string {
 	t.Helper()
@@ -63,19 +95,18 @@ func streamed(id string) map[string]any { return invokeParamsOf(id, map[string]a
 
 // Each line is one chunk with its end; a line without one goes out after 100 ms.
 func TestLines(t *testing.T) {
+	t.Parallel()
 	needShell(t)
 	var dir string
 	opts := func() Options {
 		dir = t.TempDir()
-		return shell(`printf 'one\ntwo\r\n'; printf 'par'; while [ ! -e go ]; do sleep 0.02; done; printf 'tial\n'; printf 'last'`,
+		return shell(`printf 'one\ntwo\r\n'; printf 'par'; `+untilGo+`; printf 'tial\n'; printf 'last'`,
 			func(c *Command) { c.Dir = dir })()
 	}
 	onBoth(t, opts, func(t *testing.T, _ *Provider, c peer) {
 		r := c.request(t, acmp.MethodInvoke, streamed(taskID()))
 		ms := []message{r.next(t), r.next(t), r.next(t)}
-		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		letGo(t, dir)
 		ms = append(ms, r.all(t)...)
 		if got := joined(t, ms); got != "one\ntwo\r\npartial\nlast" {
 			t.Errorf("joined %q", got)
@@ -92,6 +123,7 @@ func TestLines(t *testing.T) {
 
 // B24: no character is cut, wherever the writes are; a bad byte is one U+FFFD.
 func TestNoCharacterIsCut(t *testing.T) {
+	t.Parallel()
 	needShell(t)
 	const s = "東京 👍🏽 “ok”"
 	var script strings.Builder
@@ -120,23 +152,24 @@ func TestNoCharacterIsCut(t *testing.T) {
 }
 
 func TestNDJSON(t *testing.T) {
+	t.Parallel()
 	needShell(t)
-	o := shell(`echo '{"a":1}'; echo '{"acmp":"heartbeat","progress":0.4,"detail":"half"}'; echo; echo 'stray warning'; sleep 0.5; printf '[2]'`,
-		func(c *Command) { c.Output = OutputNDJSON })()
+	dir := t.TempDir()
+	o := shell(`echo '{"a":1}'; echo '{"acmp":"heartbeat","progress":0.4,"detail":"half"}'; echo; echo 'stray warning'; `+untilGo+`; printf '[2]'`,
+		func(c *Command) { c.Output, c.Dir = OutputNDJSON, dir })()
 	o.HeartbeatInterval = 50 * time.Millisecond
 	p := newProvider(t, o)
 	c := overHTTP(t, p)
 	id := taskID()
-	ms := c.request(t, acmp.MethodInvoke, streamed(id)).all(t)
+	r := c.request(t, acmp.MethodInvoke, streamed(id))
+	ms := r.until(t, progressAt(0.4)) // the control line became a heartbeat
+	if d := ms[len(ms)-1].Params.Detail; d != "half" {
+		t.Errorf("detail %q", d)
+	}
+	letGo(t, dir)
+	ms = append(ms, r.all(t)...)
 	if got, want := fmt.Sprint(chunks(ms)), `[{"a":1} "stray warning" [2] ""]`; got != want {
 		t.Errorf("chunks %s, want %s", got, want)
-	}
-	beat := false
-	for _, m := range ms {
-		beat = beat || m.Method == acmp.MethodHeartbeat && m.Params.Progress != nil && *m.Params.Progress == 0.4 && m.Params.Detail == "half"
-	}
-	if !beat {
-		t.Error("the control line did not become a heartbeat")
 	}
 	m := c.request(t, acmp.MethodInvoke, invokeParamsOf(id, nil)).answer(t)
 	if m.Result == nil || string(m.Result.Output.Data) != `[{"a":1},"stray warning",[2]]` {
@@ -145,6 +178,7 @@ func TestNDJSON(t *testing.T) {
 }
 
 func TestBytesAndEmptyOutput(t *testing.T) {
+	t.Parallel()
 	needShell(t)
 	p := newProvider(t, shell(`printf '\000\377\n'`, func(c *Command) { c.Output = OutputBytes })())
 	if got := joined(t, overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID())).all(t)); got != "\x00\xff\n" {
@@ -162,6 +196,7 @@ func TestBytesAndEmptyOutput(t *testing.T) {
 // Input reaches the command on stdin, streamed or not, or as one argument, and
 // never through a shell.
 func TestInputModes(t *testing.T) {
+	t.Parallel()
 	needShell(t)
 	const hostile = "$(touch pwned); `id` \"quoted\" 'too' -n\n"
 	t.Run("stdin", func(t *testing.T) {
@@ -220,6 +255,7 @@ func TestInputModes(t *testing.T) {
 
 // B38: a flood on stderr does not block; the exit code and the tail are told.
 func TestExitCodeAndStderr(t *testing.T) {
+	t.Parallel()
 	needShell(t)
 	script := `i=0; while [ $i -lt 3000 ]; do echo "noise noise noise noise noise noise noise noise noise $i" >&2; i=$((i+1)); done; echo out; echo 'the reason' >&2; exit 3`
 	onBoth(t, shell(script, nil), func(t *testing.T, _ *Provider, c peer) {
@@ -283,6 +319,7 @@ func readFamily(t *testing.T, r *reply) []int {
 // A-137 for commands: one -33004, and the whole group is gone, the deaf grandchild
 // too.
 func TestCancelEndsTheGroup(t *testing.T) {
+	t.Parallel()
 	needShell(t)
 	onBoth(t, shell(familyScript, nil), func(t *testing.T, p *Provider, c peer) {
 		id := taskID()
@@ -302,6 +339,7 @@ func TestCancelEndsTheGroup(t *testing.T) {
 // The command's end is the end of its group, also where it ended well and a
 // grandchild holds its output open.
 func TestBackgroundChildDoesNotOutliveItsCommand(t *testing.T) {
+	t.Parallel()
 	needShell(t)
 	p := newProvider(t, shell(`sleep 303 & echo $!`, nil)())
 	r := overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID()))
@@ -369,6 +407,7 @@ func providerProcess(script string) int {
 
 // A-048: end of stdin is the end of the provider, and of what it runs.
 func TestStdinEOFEndsTheProvider(t *testing.T) {
+	t.Parallel()
 	needShell(t)
 	self, err := os.Executable()
 	if err != nil {
@@ -418,9 +457,10 @@ func TestChildEnvironment(t *testing.T) {
 
 // max_parallel: the third waits, within its deadline.
 func TestMaxParallel(t *testing.T) {
+	t.Parallel()
 	needShell(t)
 	dir := t.TempDir()
-	o := shell(`echo started; while [ ! -e go ]; do sleep 0.02; done`, func(c *Command) { c.Dir = dir })()
+	o := shell(`echo started; `+untilGo, func(c *Command) { c.Dir = dir })()
 	o.Capabilities[0].MaxParallel = 2
 	p := newProvider(t, o)
 	c := overHTTP(t, p)
@@ -434,9 +474,7 @@ func TestMaxParallel(t *testing.T) {
 		t.Errorf("queued beyond its deadline: %d", code)
 	}
 	third := c.request(t, acmp.MethodInvoke, streamed(taskID()))
-	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	letGo(t, dir)
 	for _, r := range append(rs, third) {
 		ms := r.all(t)
 		if ms[len(ms)-1].Result == nil {
@@ -456,15 +494,14 @@ func TestCommandTimeout(t *testing.T) {
 }
 
 func TestProgressPattern(t *testing.T) {
+	t.Parallel()
 	needShell(t)
-	o := shell(`printf 'at 40%%\r' >&2; sleep 0.5`, func(c *Command) { c.Progress = regexp.MustCompile(`(\d+)%`) })()
+	dir := t.TempDir()
+	o := shell(`printf 'at 40%%\r' >&2; `+untilGo, func(c *Command) { c.Dir, c.Progress = dir, regexp.MustCompile(`(\d+)%`) })()
 	o.HeartbeatInterval = 40 * time.Millisecond
 	p := newProvider(t, o)
-	seen := false
-	for _, m := range overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID())).all(t) {
-		seen = seen || m.Params.Progress != nil && *m.Params.Progress == 0.4
-	}
-	if !seen {
-		t.Error("no heartbeat with the progress")
-	}
+	r := overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID()))
+	r.until(t, progressAt(0.4))
+	letGo(t, dir)
+	r.all(t)
 }

@@ -142,6 +142,7 @@ func TestBadConfigs(t *testing.T) {
 
 // B104 in spirit: what a decoder might never finish is refused at once.
 func TestHostileConfigs(t *testing.T) {
+	t.Parallel()
 	const head = "provider_id: agent:a:b\ncapabilities:\n  - name: x\n    command: [cat]\n"
 	laughs := "a: &a [x]\n"
 	for i := range 12 {
@@ -197,6 +198,7 @@ func TestCheckFile(t *testing.T) {
 
 // Where a program is looked up: PATH for a word alone, dir for a relative path.
 func TestFindProgram(t *testing.T) {
+	t.Parallel()
 	needShell(t)
 	dir := t.TempDir()
 	for _, name := range []string{"run", filepath.Join("bin", "run")} {

@@ -124,7 +124,7 @@ func (f *follower) step() (more bool, o *outcome, err error) {
 			if err := f.write(); err != nil {
 				return false, nil, err
 			}
-			if f.t.hasFailed() { // stop emitting
+			if f.t.isStopped() { // stop emitting
 				return true, nil, nil
 			}
 		}

@@ -36,6 +36,7 @@ func awaitGone(t *testing.T, pids []int) {
 
 // A-137, B39: cancel finds what has left the process group.
 func TestCancelEndsDaemons(t *testing.T) {
+	t.Parallel()
 	needSetsid(t)
 	onBoth(t, shell(fmt.Sprintf(daemonScript, "sleep 403"), nil), func(t *testing.T, _ *Provider, c peer) {
 		id := taskID()
@@ -52,9 +53,11 @@ func TestCancelEndsDaemons(t *testing.T) {
 // B39: a command that ended well leaves no daemon behind either, and one task's
 // daemons are not another's.
 func TestCommandEndEndsItsDaemonsOnly(t *testing.T) {
+	t.Parallel()
 	needSetsid(t)
+	dir := t.TempDir()
 	p := newProvider(t, Options{Capabilities: []Capability{
-		{Info: acmp.Capability{Name: "work"}, Command: &Command{Argv: []string{"sh", "-c", fmt.Sprintf(daemonScript, "sleep 0.3")}}},
+		{Info: acmp.Capability{Name: "work"}, Command: &Command{Argv: []string{"sh", "-c", fmt.Sprintf(daemonScript, untilGo)}, Dir: dir}},
 		{Info: acmp.Capability{Name: "other"}, Command: &Command{Argv: []string{"sh", "-c", fmt.Sprintf(daemonScript, "sleep 403")}}},
 	}})
 	c := overHTTP(t, p)
@@ -63,6 +66,7 @@ func TestCommandEndEndsItsDaemonsOnly(t *testing.T) {
 	others := readFamily(t, c.request(t, acmp.MethodInvoke, params))
 	r := c.request(t, acmp.MethodInvoke, streamed(taskID()))
 	pids := readFamily(t, r)
+	letGo(t, dir)
 	if m := r.answer(t); m.Result == nil {
 		t.Errorf("answer: %s", m.raw)
 	}

@@ -55,7 +55,7 @@ func (t *Task) judge(out Output, err error, log *slog.Logger) *outcome {
 			}
 			ae = internalErrorValue(t.id, "")
 		}
-		t.finish(&outcome{err: withTaskID(ae, t.id)}, errDone)
+		t.finish(&outcome{err: withTaskID(ae, t.id), after: true}, errDone)
 		return nil
 	}
 	t.mu.Lock()
@@ -126,7 +126,7 @@ func (t *Task) finish(o *outcome, cause error) bool {
 			tm.Stop()
 		}
 	}
-	if o.err != nil { // nothing of it will be asked for again
+	if o.err != nil && !o.after { // nothing of it will be asked for again
 		t.chunks, t.bytes, t.base = nil, 0, t.base+int64(len(t.chunks))
 	}
 	if o.output != nil {
@@ -203,7 +203,7 @@ var errReplayGone = errors.New("the beginning of the output is no longer held")
 func (t *Task) advance(w *waiter, limit int) (seq int64, chunks []acmp.Payload, last bool, o *outcome, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.outcome != nil && (t.outcome.err != nil || t.outcome.gone || !w.stream) {
+	if o := t.outcome; o != nil && (o.gone || !w.stream || o.err != nil && (!o.after || w.next < t.base)) {
 		return 0, nil, false, t.outcome, nil
 	}
 	if w.stream {
@@ -242,9 +242,9 @@ func (t *Task) allChunks() (chunks []acmp.Payload, ok bool) {
 	return t.chunks, t.base == 0
 }
 
-// hasFailed reports whether the task ended without success.
-func (t *Task) hasFailed() bool {
+// isStopped reports whether the task ended so that no more of it is to be sent.
+func (t *Task) isStopped() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.outcome != nil && t.outcome.err != nil
+	return t.outcome != nil && t.outcome.err != nil && !t.outcome.after
 }

@@ -87,6 +87,7 @@ func TestNoSessionsPileUp(t *testing.T) {
 
 // B87: bodies that are deep, wide or never whole cost an error and no other caller.
 func TestHostileBodies(t *testing.T) {
+	t.Parallel()
 	_, c := idleProvider(t, func(o *Options) { o.Limits.MessageBytes = 4 << 20 })
 	var wide strings.Builder
 	for i := range 200_000 {
@@ -124,6 +125,7 @@ func TestHostileBodies(t *testing.T) {
 // B29, B77: nothing bounds a stream but its task: an idle one outlives every timeout
 // of the server.
 func TestLongIdleStreamLives(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	h := func(ctx context.Context, task *Task) (Output, error) {
 		if err := task.Emit(acmp.Text("a")); err != nil {

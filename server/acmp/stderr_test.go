@@ -33,6 +33,7 @@ func vetModule(t *testing.T) string {
 // go vet prints what it finds on standard error: it is streamed as it stands, and
 // the failure repeats the end of it.
 func TestVetStreamsItsFindings(t *testing.T) {
+	t.Parallel()
 	const finding = "a.go:5:2: self-assignment of x\n"
 	var dir string
 	opts := func() Options {
@@ -97,8 +98,7 @@ func TestStderrModes(t *testing.T) {
 	}
 }
 
-// Progress is found in standard error wherever it goes; a merged end without a line
-// end is sent as well.
+// Progress is found in standard error wherever it goes.
 func TestProgressOnStderr(t *testing.T) {
 	needShell(t)
 	for _, output := range []OutputMode{OutputLines, OutputNDJSON, OutputBytes} {
@@ -106,25 +106,31 @@ func TestProgressOnStderr(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s", output, stderr), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				o := shell(`echo 'at 40%' >&2; while [ ! -e go ]; do sleep 0.02; done`, func(c *Command) {
+				o := shell(`echo 'at 40%' >&2; `+untilGo, func(c *Command) {
 					c.Dir, c.Output, c.Stderr, c.Progress = dir, output, stderr, regexp.MustCompile(`(\d+)%`)
 				})()
 				o.HeartbeatInterval = 20 * time.Millisecond
 				r := overHTTP(t, newProvider(t, o)).request(t, acmp.MethodInvoke, streamed(taskID()))
-				for {
-					m := r.next(t)
-					if m.response() {
-						t.Fatalf("no heartbeat with the progress: %s", m.raw)
-					}
-					if m.Params.Progress != nil && *m.Params.Progress == 0.4 {
-						break
-					}
-				}
-				if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				r.until(t, progressAt(0.4))
+				letGo(t, dir)
 				r.all(t)
 			})
 		}
 	}
+}
+
+// All that a command put out before it failed is sent, however fast it failed, and
+// again to a caller that asks a second time.
+func TestFailureFollowsItsOutput(t *testing.T) {
+	needShell(t)
+	const lines = 2000
+	onBoth(t, shell(fmt.Sprintf(`i=0; while [ $i -lt %d ]; do echo $i; i=$((i+1)); done; exit 1`, lines), nil), func(t *testing.T, _ *Provider, c peer) {
+		id := taskID()
+		for range 2 {
+			ms := c.request(t, acmp.MethodInvoke, streamed(id)).all(t)
+			if last := ms[len(ms)-1]; last.Error == nil || len(ms) != lines+1 {
+				t.Errorf("%d messages, last %s", len(ms), last.raw)
+			}
+		}
+	})
 }

@@ -54,6 +54,10 @@ type outcome struct {
 	output  *acmp.Payload // nil where it went out as chunks
 	tokens  int64
 	chunked bool
+	// after is true for a failure of the work itself: what it put out before belongs
+	// to it, such as the findings of a vet, and is sent first. A cancel or a deadline
+	// ends the stream at once.
+	after bool
 	// gone is true when the output is no longer held (D-12).
 	gone bool
 }

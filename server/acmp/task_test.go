@@ -252,7 +252,7 @@ func TestDeadline(t *testing.T) {
 		if m.Error == nil || m.Error.Code != acmp.CodeTimeout {
 			t.Errorf("answer: %s", m.raw)
 		}
-		if d := time.Since(begin); d < 140*time.Millisecond || d > 2*time.Second {
+		if d := time.Since(begin); d < 140*time.Millisecond || d > patience/2 {
 			t.Errorf("after %v", d)
 		}
 	})
@@ -413,7 +413,7 @@ func TestHeartbeats(t *testing.T) {
 		ms := r.all(t)
 		beats := len(ms) - 1
 		due := int(ms[beats].at.Sub(begin) / interval) // a busy machine may take longer
-		if beats < due*7/10 || beats > due {
+		if beats < due/2 || beats > due {
 			t.Errorf("%d beats in %d intervals", beats, due)
 		}
 		for i, m := range ms[:beats] {
@@ -432,11 +432,11 @@ func TestHeartbeats(t *testing.T) {
 
 // no interval, no beats. A-028: beats flow between chunks, too.
 func TestHeartbeatsBetweenChunks(t *testing.T) {
+	enough := make(chan struct{})
 	h := func(ctx context.Context, task *Task) (Output, error) {
-		end := time.After(300 * time.Millisecond)
 		for {
 			select {
-			case <-end:
+			case <-enough:
 				return Output{}, task.EmitFinal(acmp.Text("end"))
 			case <-ctx.Done():
 				return Output{}, ctx.Err()
@@ -449,14 +449,20 @@ func TestHeartbeatsBetweenChunks(t *testing.T) {
 		o := only(h)()
 		o.HeartbeatInterval = interval
 		p := newProvider(t, o)
-		beats := 0
-		for _, m := range overHTTP(t, p).request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), map[string]any{"stream": true})).all(t) {
+		r := overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID()))
+		beats, sent := 0, 0
+		r.until(t, func(m message) bool {
 			if m.Method == acmp.MethodHeartbeat {
 				beats++
+			} else {
+				sent++
 			}
-		}
-		if (interval == 0) != (beats == 0) || interval > 0 && beats < 3 {
-			t.Errorf("interval %v: %d beats", interval, beats)
+			return beats == 3 || interval == 0 && sent == 100
+		})
+		enough <- struct{}{}
+		r.all(t)
+		if sent == 0 || interval == 0 && beats > 0 {
+			t.Errorf("interval %v: %d beats, %d chunks", interval, beats, sent)
 		}
 	}
 }
