@@ -136,8 +136,8 @@ func (m *Model) grantInfo(ss []subject) []dialog.Line {
 	out := m.itemInfo(ss)
 	if in := m.intentOf(s); in != nil {
 		c := in.ClaimIntent
-		out = append(out, label("asks", fmt.Sprintf("%s %s ago · TTL %d s · scope %s", clean(c.WorkerAgentUID),
-			kit.Ago(m.state.FromOwner(c.RequestedAtUTC), m.clock.now), c.RequestedTTLSeconds, text.Clip(clean(c.Scope), 40)), dialog.Plain))
+		out = append(out, label("asks", fmt.Sprintf("%s %s · TTL %d s · scope %s", clean(c.WorkerAgentUID),
+			kit.Since(m.state.FromOwner(c.RequestedAtUTC), m.clock.now), c.RequestedTTLSeconds, text.Clip(clean(c.Scope), 40)), dialog.Plain))
 	}
 	for _, o := range m.liveOverlaps(s.item) {
 		shared := text.Clip(text.ID(strings.Join(append(o.Paths, o.Symbols...), ", ")), 60)
@@ -156,7 +156,7 @@ func (m *Model) evidenceInfo(ss []subject) []dialog.Line {
 	if len(ss) != 1 {
 		out := m.listInfo(ss)
 		if n := m.missing(ss); n > 0 {
-			out = append(out, dialog.Text(fmt.Sprintf("%d requirements have no evidence", n), dialog.Bad))
+			out = append(out, dialog.Text(plural(n, "requirement has no evidence", "requirements have no evidence"), dialog.Bad))
 		}
 		return out
 	}
@@ -168,7 +168,7 @@ func (m *Model) evidenceInfo(ss []subject) []dialog.Line {
 	var ev acop.CompletionEvidence
 	if c := it.Completion; c != nil {
 		ev = c.Evidence
-		out = append(out, label("done by", clean(c.CompletedBy)+" "+kit.Ago(m.state.FromOwner(c.CompletedAtUTC), m.clock.now)+" ago", dialog.Plain))
+		out = append(out, label("done by", clean(c.CompletedBy)+" "+kit.Since(m.state.FromOwner(c.CompletedAtUTC), m.clock.now), dialog.Plain))
 	}
 	given := 0
 	for _, r := range it.ValidationRequirements {
@@ -221,11 +221,11 @@ func (m *Model) holderInfo(ss []subject) []dialog.Line {
 		kit.Span(m.state.FromOwner(l.Claim.ExpiresAtUTC).Sub(now))), dialog.Plain))
 	renewed := "never renewed"
 	if !l.RenewedAtUTC.IsZero() {
-		renewed = "renewed " + kit.Ago(m.state.FromOwner(l.RenewedAtUTC), now) + " ago"
+		renewed = "renewed " + kit.Since(m.state.FromOwner(l.RenewedAtUTC), now)
 	}
 	progress := "no word of progress"
 	if !l.ProgressAtUTC.IsZero() {
-		progress = "progress " + kit.Ago(m.state.FromOwner(l.ProgressAtUTC), now) + " ago: " + text.Clip(clean(l.Progress), 60)
+		progress = "progress " + kit.Since(m.state.FromOwner(l.ProgressAtUTC), now) + ": " + text.Clip(clean(l.Progress), 60)
 	}
 	return append(out, label("life", renewed+" · "+progress, dialog.Plain))
 }

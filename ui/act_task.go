@@ -67,7 +67,7 @@ func (m *Model) taskInfo(ss []subject) []dialog.Line {
 		dialog.Text(clean(t.Params.Capability), dialog.Strong),
 		label("provider", clean(t.Provider)+" · attempt "+strconv.Itoa(t.Attempt), dialog.Plain),
 		label("running", kit.Span(now.Sub(t.SentAt))+" · deadline in "+kit.Span(t.Deadline.Sub(now))+
-			" · last sign "+kit.Ago(t.LastSign, now)+" ago", dialog.Plain),
+			" · last sign "+kit.Since(t.LastSign, now), dialog.Plain),
 	}
 	return append(out, dialog.Text("The provider is asked to stop; what it has sent stays readable.", dialog.Muted))
 }

@@ -281,8 +281,9 @@ func TestStaleDecisionIsNotTaken(t *testing.T) {
 			t.Fatal("the stale decision was sent")
 		}
 		r.Must("Look again", "Cut the HTTP seam and the store")
+		r.Type("!") // the text is kept, and so is the place
 		r.Keys("enter")
-		if a := r.last(); a.IfRevision != 1900 {
+		if a := r.last(); a.IfRevision != 1900 || a.Reason != "fine!" {
 			t.Fatalf("%+v", a)
 		}
 		// An act that became impossible says so.
@@ -441,6 +442,7 @@ func TestPostNewAndFreeze(t *testing.T) {
 		r.Keys("F")
 		r.Type("release day")
 		r.Keys("enter")
+		r.Must("all grants are frozen; running work goes on")
 		a = r.last()
 		if a.Verb != acop.VerbSettings || a.Settings.Frozen == nil || !*a.Settings.Frozen || a.Settings.Reason != "release day" || a.IfRevision != 7 {
 			t.Fatalf("%+v", a)

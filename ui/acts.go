@@ -50,6 +50,25 @@ type flight struct {
 	again bool
 }
 
+// title names an act in a sentence: its verb and its target, if it has one.
+func (f *flight) title() string {
+	if f.act.Verb == acop.VerbSettings {
+		return f.verb
+	}
+	return f.verb + " " + f.name
+}
+
+// settingsDone tells what a change of the settings did.
+func settingsDone(c *acop.SettingsChange) string {
+	switch {
+	case c == nil || c.Frozen == nil:
+		return "the settings are changed"
+	case *c.Frozen:
+		return "all grants are frozen; running work goes on"
+	}
+	return "grants go on"
+}
+
 func newActs(session string) acts {
 	return acts{
 		session: session, flying: map[int]*flight{},
@@ -196,7 +215,10 @@ func (m *Model) told(f *flight, r *acop.Receipt) tea.Cmd {
 		f.bulk.did(f.name, word)
 		return m.tellBulk(f.bulk)
 	}
-	text := f.verb + " " + f.name + ": done"
+	text := f.title() + ": done"
+	if f.act.Verb == acop.VerbSettings {
+		return m.toast(screen.Good, settingsDone(f.act.Settings))
+	}
 	if r == nil {
 		return m.toast(screen.Good, text)
 	}
@@ -233,7 +255,7 @@ func (m *Model) refused(f *flight, err error) tea.Cmd {
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
-	return m.toast(screen.Bad, f.verb+" "+f.name+" refused: "+m.explain(f.target, err))
+	return m.toast(screen.Bad, f.title()+" refused: "+m.explain(f.target, err))
 }
 
 func (m *Model) onTaskActDone(msg taskActDone) tea.Cmd {

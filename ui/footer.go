@@ -182,6 +182,8 @@ func (m *Model) putPalette(lines []string) (c *cursorAt) {
 		row = st.Muted.Render(kit.Fit(st.G, "action, screen, item, agent or task", inner-2, false))
 	}
 	box = append(box, edge+" "+st.Key.Render(": ")+row+" "+edge)
+	why := m.paletteWhy(inner)
+	rows -= len(why)
 	from := max(0, min(m.input.pick-rows/2, len(m.input.found)-rows))
 	for i := from; i < from+rows; i++ {
 		line := kit.Blank(inner)
@@ -192,10 +194,26 @@ func (m *Model) putPalette(lines []string) (c *cursorAt) {
 		}
 		box = append(box, edge+" "+line+" "+edge)
 	}
+	for _, row := range why {
+		box = append(box, edge+" "+st.Warn.Render(kit.Fit(st.G, row, inner, false))+" "+edge)
+	}
 	box = append(box, bottomLine(st, w))
 	bx, by := r.X+(r.W-w)/2, r.Y+max(0, (r.H-len(box))/3)
 	kit.Overlay(lines, box, bx, by, w)
 	return barAt(bx+4+x, by+1)
+}
+
+// paletteWhy tells in full why the picked action cannot act now.
+func (m *Model) paletteWhy(w int) []string {
+	if m.input.pick >= len(m.input.found) {
+		return nil
+	}
+	c := m.input.found[m.input.pick]
+	if c.why == "" {
+		return nil
+	}
+	rows := text.Wrap(c.name+" cannot act now: "+c.why, w)
+	return rows[:min(len(rows), 2)]
 }
 
 func (m *Model) paletteRow(c command, picked bool, w int) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,4 +76,17 @@ func TestDump(t *testing.T) {
 			}
 		})
 	}
+}
+
+// line is the last line of the screen that holds s: of what lies over another, the
+// one on top.
+func (r *rig) line(s string) string {
+	r.t.Helper()
+	out := ""
+	for _, l := range strings.Split(r.Screen(), "\n") {
+		if strings.Contains(l, s) {
+			out = l
+		}
+	}
+	return out
 }

@@ -116,7 +116,7 @@ func (m *Model) ownerStatus() []piece {
 	case fleet.LinkDegraded:
 		out := []piece{{g.Off + " owner lost", st.Bad, 0}}
 		if !l.LastSeen.IsZero() {
-			out = append(out, piece{", as of " + kit.Ago(l.LastSeen, m.clock.now) + " ago", st.Warn, 0})
+			out = append(out, piece{", as of " + kit.Since(l.LastSeen, m.clock.now), st.Warn, 0})
 		}
 		return append(out, piece{fmt.Sprintf(", reconnecting, try %d", max(1, l.Try)), st.Muted, 1})
 	case fleet.LinkRefused:

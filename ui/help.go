@@ -22,10 +22,46 @@ func bottomLine(st *theme.Styles, w int) string {
 	return st.Accent.Render(st.G.BottomLeft + strings.Repeat(st.G.H, max(0, w-2)) + st.G.BottomRight)
 }
 
-// helpLine is one line of the help: a heading, or a key.
+// helpLine is one line of the help: a heading, a key, or more about the key above.
 type helpLine struct {
 	head string
 	hint hint
+	note string
+}
+
+// helpKeyCells is the room of the keys.
+const helpKeyCells = 14
+
+// withReasons breaks into lines of w cells what keys do, and why they cannot now,
+// so that the reason is never what is cut off.
+func withReasons(in []helpLine, w int) []helpLine {
+	out := make([]helpLine, 0, len(in))
+	w = max(1, w-helpKeyCells-1)
+	for _, l := range in {
+		if l.hint.key == "" {
+			out = append(out, l)
+			continue
+		}
+		var notes []string
+		if l.hint.why != "" {
+			why := "not now: " + l.hint.why
+			if text.Width(l.hint.help)+text.Width(why)+3 <= w {
+				l.hint.help += " (" + why + ")"
+			} else {
+				notes = text.Wrap(why, max(1, w-2))
+			}
+		}
+		rows := text.Wrap(l.hint.help, w)
+		l.hint.help = rows[0]
+		out = append(out, l)
+		for _, row := range rows[1:] {
+			out = append(out, helpLine{note: row, hint: hint{why: l.hint.why}})
+		}
+		for _, row := range notes {
+			out = append(out, helpLine{note: "  " + row, hint: hint{why: l.hint.why}})
+		}
+	}
+	return out
 }
 
 // helpLines are all keys as they are now, by group: what the screen adds first.
@@ -65,13 +101,13 @@ func (m *Model) putHelp(lines []string) {
 	st := m.look.styles
 	r := m.size.rects.Body
 	w := min(r.W, 170)
-	all := m.helpLines()
 	rows := r.H - 2
 	cols := 1
 	if w >= 110 {
 		cols = 2
 	}
 	colW := (w - 4 - (cols-1)*2) / cols
+	all := withReasons(m.helpLines(), colW)
 	per := (len(all) + cols - 1) / cols
 	m.input.scroll = max(0, min(m.input.scroll, per-rows))
 	edge := st.Accent.Render(st.G.V)
@@ -104,13 +140,20 @@ func (m *Model) helpRow(l helpLine, w int) string {
 	if l.head != "" {
 		return st.Title.Render(kit.Fit(st.G, l.head, w, false))
 	}
+	if l.note != "" {
+		style := st.Text
+		if l.hint.why != "" {
+			style = st.Muted
+		}
+		return kit.Blank(min(w, helpKeyCells+1)) + style.Render(kit.Fit(st.G, l.note, max(0, w-helpKeyCells-1), false))
+	}
 	if l.hint.key == "" {
 		return kit.Blank(w)
 	}
 	help, style, key := l.hint.help, st.Text, st.Key
 	if l.hint.why != "" {
-		help, style, key = help+" (not now: "+l.hint.why+")", st.Muted, st.Muted
+		style, key = st.Muted, st.Muted
 	}
 	return kit.Row(st, theme.SelNone, w,
-		kit.Cell{Text: l.hint.key, Style: key, W: 14}, kit.Cell{Text: help, Style: style, W: max(0, w-15)})
+		kit.Cell{Text: l.hint.key, Style: key, W: helpKeyCells}, kit.Cell{Text: help, Style: style, W: max(0, w-helpKeyCells-1)})
 }

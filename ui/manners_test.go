@@ -211,6 +211,34 @@ func TestPaletteAndHelp(t *testing.T) {
 	})
 }
 
+// Why a key cannot act now is told in full, in the help and in the palette, and
+// the palette prefers what can.
+func TestReasonsAreNotCut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{ReadOnly: true}, uitest.Options{W: 80, H: 24})
+		r.Keys("?")
+		seen := strings.Join(strings.Fields(strings.ReplaceAll(r.Screen(), "│", " ")), " ")
+		if n := strings.Count(seen, "not now: this program was started with --read-only"); n < 2 || strings.Contains(seen, "…") {
+			t.Errorf("the reason is told %d times\n%s", n, r.Screen())
+		}
+		r.Keys("esc", ":")
+		if l := r.line("▌ "); strings.Contains(l, "not now") {
+			t.Errorf("what cannot act is picked first: %q", l)
+		}
+		r.Type("deny")
+		r.Must("deny cannot act now: this program was started with --read-only")
+	})
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.to("decide")
+		r.Keys(":")
+		r.Type("block")
+		if l := r.line("▌ "); strings.Contains(l, "not now") {
+			t.Errorf("what cannot act is picked first: %q\n%s", l, r.Screen())
+		}
+	})
+}
+
 // Until the person presses a key the cursor is on the worst ask, whatever was
 // known first.
 func TestCursorStartsOnTheWorstAsk(t *testing.T) {

@@ -45,6 +45,7 @@ func (m *Model) search() {
 	m.input.pick = 0
 	if needle == "" {
 		m.input.found = all[:min(len(all), paletteLimit)]
+		m.input.pick = firstPick(m.input.found, "")
 		return
 	}
 	found := make(commands, 0, paletteLimit)
@@ -57,6 +58,21 @@ func (m *Model) search() {
 	// An action beats an item with a similar name.
 	slices.SortStableFunc(found, func(a, b command) int { return rank(a, needle) - rank(b, needle) })
 	m.input.found = found
+	m.input.pick = firstPick(found, strings.ToLower(needle))
+}
+
+// firstPick passes by actions that cannot act now when one that can holds what
+// was typed too: enter should do something.
+func firstPick(found commands, needle string) int {
+	if len(found) == 0 || found[0].why == "" {
+		return 0
+	}
+	for i, c := range found {
+		if c.why == "" && (c.kind == "action" || c.kind == "screen") && strings.Contains(strings.ToLower(c.all), needle) {
+			return i
+		}
+	}
+	return 0
 }
 
 func rank(c command, needle string) int {

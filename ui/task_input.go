@@ -163,9 +163,9 @@ func (m *Model) onFed(msg fedTask) tea.Cmd {
 		what = text.ID(msg.name) + " to " + shortTask(msg.taskID)
 	}
 	if msg.err != nil {
-		return m.toast(screen.Bad, fmt.Sprintf("%s stopped after %d bytes: %s", what, msg.bytes, m.explain(screen.Task(msg.taskID), msg.err)))
+		return m.toast(screen.Bad, fmt.Sprintf("%s stopped after %s: %s", what, plural(int(msg.bytes), "byte", "bytes"), m.explain(screen.Task(msg.taskID), msg.err)))
 	}
-	return m.toast(screen.Good, fmt.Sprintf("%s: %d bytes sent", what, msg.bytes))
+	return m.toast(screen.Good, fmt.Sprintf("%s: %s sent", what, plural(int(msg.bytes), "byte", "bytes")))
 }
 
 // payloadOf makes the payload of what was typed. Nothing typed is empty text, or

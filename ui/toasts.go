@@ -2,11 +2,11 @@ package ui
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"signalbox/ui/kit"
 	"signalbox/ui/screen"
 )
 
@@ -82,10 +82,7 @@ func (t *toasts) dropSeen(all bool) bool {
 }
 
 func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
+	return kit.Plural(n, one, many)
 }
 
 func (m *Model) queueTitle() string {

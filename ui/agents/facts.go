@@ -23,7 +23,7 @@ func workerFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
 	if r.ask != nil {
 		f.Add("asks for", text.ID(text.Head(r.ask.WorkItemID, 512)), st.Text)
 		f.Add("", pane.Clean(r.ask.Title, 200), st.Muted)
-		f.Add("waits", kit.Ago(r.ask.Since, c.Now), st.Text)
+		f.Add("waits", waiting(c, r.ask.Since), st.Text)
 		f.Add("if not", pane.Clean(r.ask.Consequence, 400), st.Muted)
 		f.AddProse("", r.ask.Detail, 400, st.Muted)
 	} else if a.Waiting > 0 {

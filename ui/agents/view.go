@@ -2,6 +2,8 @@ package agents
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"signalbox/model/acmp"
 	"signalbox/model/acop"
@@ -69,7 +71,7 @@ func (s *Screen) View(c *screen.Ctx) string {
 func (s *Screen) empty(c *screen.Ctx) string {
 	if s.text != "" && s.cache.all > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			fmt.Sprintf("%d workers and providers are hidden by: %s", s.cache.all, text.Line(s.text)), "Press / to change the filter.")
+			kit.Plural(s.cache.all, "worker or provider is", "workers and providers are")+" hidden by: "+text.Line(s.text), "Press / to change the filter.")
 	}
 	return pane.Empty(c.Styles, c.W, c.H, "No agents yet", pane.OwnerLine(c.State.Link, c.Now),
 		"A worker appears here with its first claim: lease, renewals, heartbeats and progress.",
@@ -169,6 +171,11 @@ func claimCells(c *screen.Ctx, tb pane.Table, r *row) []pane.Cell {
 }
 
 // since is the age of an instant of the owner's clock.
+// waiting is for how long somebody has waited: 3m, since just now.
+func waiting(c *screen.Ctx, t time.Time) string {
+	return strings.TrimPrefix(kit.Lasting(t, c.Now), "for ")
+}
+
 func since(c *screen.Ctx, t acop.Time) string { return kit.Ago(t.Std(), c.OwnerNow()) }
 
 // claimNote is what a claim says beside its clocks, raw.
@@ -201,7 +208,7 @@ func otherSide(k fleet.Conflict, id string) string {
 // askCells draws a request for a claim: which item, and for how long it waits.
 func askCells(c *screen.Ctx, tb pane.Table, r *row) []pane.Cell {
 	st := c.Styles
-	note, style := "g grants, waits "+kit.Ago(r.ask.Since, c.Now), st.Muted
+	note, style := "g grants, waits "+waiting(c, r.ask.Since), st.Muted
 	if w := c.PendingWord(r.target()); w != "" {
 		note, style = text.Line(w), st.Accent
 	}

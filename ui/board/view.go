@@ -63,7 +63,7 @@ func (s *Screen) View(c *screen.Ctx) string {
 func (s *Screen) empty(c *screen.Ctx) string {
 	if s.text != "" && len(c.State.Items) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			fmt.Sprintf("%d items are hidden by: %s", s.arr.total, text.Line(s.text)), "Press / to change the filter.")
+			kit.Plural(s.arr.total, "item is", "items are")+" hidden by: "+text.Line(s.text), "Press / to change the filter.")
 	}
 	lines := []string{pane.OwnerLine(c.State.Link, c.Now)}
 	if c.State.Link.State == fleet.LinkLive {
@@ -79,9 +79,9 @@ func (s *Screen) empty(c *screen.Ctx) string {
 // foot says what is not shown and how the cards are arranged.
 func (s *Screen) foot(c *screen.Ctx) string {
 	st := c.Styles
-	parts := []string{fmt.Sprintf("%d items", s.arr.total)}
+	parts := []string{kit.Plural(s.arr.total, "item", "items")}
 	if s.text != "" {
-		parts[0] = fmt.Sprintf("%d of %d items", s.arr.passed, s.arr.total)
+		parts[0] = fmt.Sprintf("%d of ", s.arr.passed) + kit.Plural(s.arr.total, "item", "items")
 	}
 	parts = append(parts, "by "+s.by.String()+", "+s.order.String())
 	if n := s.hidden(c.State); n > 0 {

@@ -59,7 +59,7 @@ func (s *Screen) View(c *screen.Ctx) string {
 func (s *Screen) empty(c *screen.Ctx) string {
 	if s.text != "" && len(c.State.Entries) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			fmt.Sprintf("%d entries are hidden by: %s", len(c.State.Entries), text.Line(s.text)), "Press / to change the filter.")
+			kit.Plural(len(c.State.Entries), "entry is", "entries are")+" hidden by: "+text.Line(s.text), "Press / to change the filter.")
 	}
 	lines := []string{pane.OwnerLine(c.State.Link, c.Now)}
 	if c.State.Link.State == fleet.LinkLive {

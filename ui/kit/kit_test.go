@@ -229,3 +229,17 @@ func TestOverlay(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Ages in sentences read as sentences, also in the first second.
+func TestWords(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for _, c := range []struct{ got, want string }{
+		{Since(now, now), "just now"}, {Since(now.Add(-time.Minute), now), "1m ago"}, {Since(time.Time{}, now), "-"},
+		{Lasting(now, now), "since just now"}, {Lasting(now.Add(-3*time.Second), now), "for 3s"},
+		{Plural(0, "item", "items"), "0 items"}, {Plural(1, "item", "items"), "1 item"}, {Plural(2, "item", "items"), "2 items"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}

@@ -31,6 +31,35 @@ func Ago(t, now time.Time) string {
 	return Age(now.Sub(t))
 }
 
+// Since is Ago in a sentence: just now, 12s ago; - when t is not known.
+func Since(t, now time.Time) string {
+	switch s := Ago(t, now); s {
+	case "-":
+		return s
+	case "now":
+		return "just now"
+	default:
+		return s + " ago"
+	}
+}
+
+// Lasting is for how long something has been so, in a sentence: for 12s, since
+// just now.
+func Lasting(t, now time.Time) string {
+	if s := Ago(t, now); s != "now" {
+		return "for " + s
+	}
+	return "since just now"
+}
+
+// Plural counts in words: 1 item, 2 items.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
 // Span is a length of time in at most five cells: 0.8s, 18s, 3m05, 2h10, 4d.
 // Negative spans show as 0.0s: the zero has the width of its neighbours, so that
 // a clock near zero does not jitter.

@@ -58,10 +58,10 @@ func (s *Screen) View(c *screen.Ctx) string {
 func (s *Screen) empty(c *screen.Ctx) string {
 	if s.text != "" && len(c.State.Log) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			fmt.Sprintf("%d lines are hidden by: %s", len(c.State.Log), text.Line(s.text)), "Press / to change the filter.")
+			kit.Plural(len(c.State.Log), "line is", "lines are")+" hidden by: "+text.Line(s.text), "Press / to change the filter.")
 	}
 	if s.brief && len(c.State.Log) > 0 {
-		return pane.Empty(c.Styles, c.W, c.H, "Nothing but signs of life", fmt.Sprintf("%d heartbeats and renewals are hidden; v shows them.", len(c.State.Log)))
+		return pane.Empty(c.Styles, c.W, c.H, "Nothing but signs of life", kit.Plural(len(c.State.Log), "heartbeat or renewal is", "heartbeats and renewals are")+" hidden; v shows them.")
 	}
 	return pane.Empty(c.Styles, c.W, c.H, "Nothing happened yet", pane.OwnerLine(c.State.Link, c.Now),
 		"Every act is listed here with actor, reason and outcome: the owner's and this program's own, refused ones too.",

@@ -99,11 +99,8 @@ func bounded(s string) string {
 
 // Ago says how long ago in words: just now, 12s ago; none yet for no instant.
 func Ago(t, now time.Time) string {
-	switch {
-	case t.IsZero():
+	if t.IsZero() {
 		return "none yet"
-	case now.Sub(t) < time.Second:
-		return "just now"
 	}
-	return kit.Ago(t, now) + " ago"
+	return kit.Since(t, now)
 }

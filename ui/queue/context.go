@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"signalbox/model/acop"
 	"signalbox/model/fleet"
@@ -140,12 +139,14 @@ func (p *page) ask(a *fleet.Ask) {
 func (p *page) why(a *fleet.Ask) {
 	st := p.c.Styles
 	glyph, style := askMark(st, a)
-	p.line(glyph+" "+string(a.Kind)+", severity "+a.Severity.String()+", "+lasting(a.Since, p.c.Now), style)
+	p.line(glyph+" "+string(a.Kind)+", severity "+a.Severity.String()+", "+kit.Lasting(a.Since, p.c.Now), style)
 	if d := detailOf(a); d != "" && !repeats(p.c, a, d) {
 		p.prose(d, st.Text, 4)
 	}
-	if !a.Due.IsZero() {
-		p.fact("runs out", "in "+kit.Span(a.Due.Sub(p.c.Now)), st.Text)
+	if left := a.Due.Sub(p.c.Now); left > 0 {
+		p.fact("runs out", "in "+kit.Span(left), st.Text)
+	} else if !a.Due.IsZero() {
+		p.fact("ran out", kit.Since(a.Due, p.c.Now), st.Text)
 	}
 	if a.Consequence != "" {
 		p.prose("If nobody acts: "+a.Consequence+".", st.Muted, 3)
@@ -195,10 +196,10 @@ func (p *page) lease(it *acop.Item) {
 	p.fact("lease", fmt.Sprintf("%s %s %s left, %s", pane.Clean(it.Holder(), 20), l.Bar(st, kit.BarCells), kit.Span(l.Left), l.Word), l.Style)
 	renewed := "never renewed"
 	if !it.Lease.RenewedAtUTC.IsZero() {
-		renewed = "renewed " + kit.Ago(p.c.State.FromOwner(it.Lease.RenewedAtUTC), p.c.Now) + " ago"
+		renewed = "renewed " + kit.Since(p.c.State.FromOwner(it.Lease.RenewedAtUTC), p.c.Now)
 	}
 	if it.Lease.Progress != "" {
-		renewed += ", progress " + kit.Ago(p.c.State.FromOwner(it.Lease.ProgressAtUTC), p.c.Now) + " ago"
+		renewed += ", progress " + kit.Since(p.c.State.FromOwner(it.Lease.ProgressAtUTC), p.c.Now)
 	}
 	p.fact("", renewed, st.Muted)
 	if it.Lease.Progress != "" {
@@ -221,8 +222,8 @@ func (p *page) requests(it *acop.Item) {
 		if in.State != acop.IntentWaiting {
 			continue
 		}
-		p.fact("asks", fmt.Sprintf("%s, TTL %s, %s ago", pane.Clean(in.ClaimIntent.WorkerAgentUID, 24),
-			kit.Span(secs(in.ClaimIntent.RequestedTTLSeconds)), kit.Ago(p.c.State.FromOwner(in.ClaimIntent.RequestedAtUTC), p.c.Now)), st.Text)
+		p.fact("asks", fmt.Sprintf("%s, TTL %s, %s", pane.Clean(in.ClaimIntent.WorkerAgentUID, 24),
+			kit.Span(secs(in.ClaimIntent.RequestedTTLSeconds)), kit.Since(p.c.State.FromOwner(in.ClaimIntent.RequestedAtUTC), p.c.Now)), st.Text)
 	}
 }
 
@@ -232,7 +233,7 @@ func (p *page) evidence(it *acop.Item) {
 	}
 	st := p.c.Styles
 	ev := it.Completion.Evidence
-	p.fact("done by", pane.Clean(it.Completion.CompletedBy, 30)+", "+kit.Ago(p.c.State.FromOwner(it.Completion.CompletedAtUTC), p.c.Now)+" ago", st.Text)
+	p.fact("done by", pane.Clean(it.Completion.CompletedBy, 30)+", "+kit.Since(p.c.State.FromOwner(it.Completion.CompletedAtUTC), p.c.Now), st.Text)
 	for _, r := range it.ValidationRequirements {
 		mark, style := st.G.Cross2+" missing  ", st.Bad
 		if slices.Contains(ev.ValidationResults, r.RequirementID) {
@@ -282,12 +283,4 @@ func (p *page) entries(it *acop.Item) {
 		}
 		p.factProse("entry", head+" "+pane.Clean(e.Entry.AuthorAgentUID, 16)+": ", e.Entry.Summary, style, 3)
 	}
-}
-
-// lasting says since when something has been so.
-func lasting(since, now time.Time) string {
-	if s := kit.Ago(since, now); s != "now" {
-		return "for " + s
-	}
-	return "since just now"
 }

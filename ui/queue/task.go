@@ -43,7 +43,7 @@ func (p *page) taskRest(t *fleet.Task) {
 		p.factProse("error", "", t.Err.Error(), st.Bad, 4)
 	}
 	if !t.CancelRequestedAt.IsZero() {
-		p.fact("cancel", "requested "+kit.Ago(t.CancelRequestedAt, now)+" ago", st.Warn)
+		p.fact("cancel", "requested "+kit.Since(t.CancelRequestedAt, now), st.Warn)
 	}
 	p.gap()
 	lines := t.Output.Lines
@@ -71,7 +71,7 @@ func (p *page) cost(t *fleet.Task) {
 // lifeWords tells the sign of life in words, so that no two troubles look alike.
 func lifeWords(now time.Time, t *fleet.Task) string {
 	if t.State.Final() {
-		return "ended " + kit.Ago(t.EndedAt, now) + " ago"
+		return "ended " + kit.Since(t.EndedAt, now)
 	}
 	age := kit.Span(now.Sub(t.LastSign))
 	if t.Broken {

@@ -144,7 +144,7 @@ func (p *page) when(t acop.Time) string {
 		return "-"
 	}
 	own := p.c.State.FromOwner(t)
-	return kit.Stamp(own) + " (" + kit.Ago(own, p.c.Now) + " ago)"
+	return kit.Stamp(own) + " (" + kit.Since(own, p.c.Now) + ")"
 }
 
 func (p *page) blockers(it *acop.Item) {
@@ -249,8 +249,8 @@ func (s *Sheet) claims(p *page, it *acop.Item) {
 	if l := it.Lease; l != nil {
 		d := pane.LeaseOf(st, l, p.c.OwnerNow())
 		p.fact("holds it now", fmt.Sprintf("%s %s %s left, %s", pane.Clean(it.Holder(), 30), d.Bar(st, kit.BarCells), kit.Span(d.Left), d.Word), d.Style)
-		p.fact("", fmt.Sprintf("claim %s, granted %s, renewed %d times, last %s", text.ID(l.Claim.ClaimID), p.when(l.Claim.GrantedAtUTC),
-			l.Renewals, p.when(l.RenewedAtUTC)), st.Muted)
+		p.fact("", fmt.Sprintf("claim %s, granted %s, renewed %s, last %s", text.ID(l.Claim.ClaimID), p.when(l.Claim.GrantedAtUTC),
+			kit.Plural(int(l.Renewals), "time", "times"), p.when(l.RenewedAtUTC)), st.Muted)
 		if l.Progress != "" {
 			p.prose("progress", p.when(l.ProgressAtUTC)+": ", l.Progress, st.Text)
 		}
@@ -310,7 +310,7 @@ func (s *Sheet) events(p *page) {
 	}
 	evs := s.detail.Events
 	if n := len(evs) - eventsShown; n > 0 {
-		p.fact("", fmt.Sprintf("%d older events", n), st.Muted)
+		p.fact("", kit.Plural(n, "older event", "older events"), st.Muted)
 		evs = evs[n:]
 	}
 	for _, e := range evs {

@@ -178,7 +178,7 @@ func (s *Screen) price(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 	if t.Result != nil {
 		f.Add("tokens", fmt.Sprint(t.Result.TokensUsed), st.Text)
 	}
-	f.Add("output", fmt.Sprintf("%s in %s chunks", kit.Bytes(t.Bytes), kit.Count(int(t.Chunks))), st.Text)
+	f.Add("output", outputWords(t), st.Text)
 	f.Add("escrow", text.ID(text.Head(t.Params.EscrowID, 128)), st.Text)
 }
 
@@ -200,4 +200,15 @@ func (s *Screen) outcome(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 			f.Add("", "said by this program, not by the provider", st.Muted)
 		}
 	}
+}
+
+// outputWords tells how much output there is, "" when there is none.
+func outputWords(t *fleet.Task) string {
+	switch t.Chunks {
+	case 0:
+		return ""
+	case 1:
+		return kit.Bytes(t.Bytes) + " in 1 chunk"
+	}
+	return kit.Bytes(t.Bytes) + " in " + kit.Count(int(t.Chunks)) + " chunks"
 }

@@ -33,7 +33,7 @@ func situationOf(st *theme.Styles, t *fleet.Task, now time.Time) situation {
 		return situation{glyph, text.Line(word), style, ""}
 	case !t.CancelRequestedAt.IsZero():
 		return situation{g.Block, "cancelling", st.Wait,
-			"cancel requested " + kit.Ago(t.CancelRequestedAt, now) + " ago, not acknowledged yet"}
+			"cancel requested " + kit.Since(t.CancelRequestedAt, now) + ", not acknowledged yet"}
 	case t.Broken:
 		return situation{g.Off, "link lost", st.Warn,
 			"the stream broke; the task may still run and is sent again under the same task_id"}

@@ -237,3 +237,17 @@ func TestDump(t *testing.T) {
 	t.Log("\n" + view(New(), worlds.Ctx(worlds.Many(40, 4, 20), 158, 30)))
 	t.Log("\n" + view(New(), worlds.Ctx(worlds.Empty(), 78, 14)))
 }
+
+// Words count right.
+func TestWords(t *testing.T) {
+	for n, want := range map[int64]string{0: "", 1: "27B in 1 chunk", 2: "27B in 2 chunks"} {
+		if got := outputWords(&fleet.Task{Bytes: 27, Chunks: n}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for n, want := range map[int]string{0: "none is known yet", 1: "of the provider known", 3: "one of the 3 providers"} {
+		if got := invokeLine(n); !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+}

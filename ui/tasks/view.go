@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -80,12 +79,23 @@ func (s *Screen) View(c *screen.Ctx) string {
 func (s *Screen) empty(c *screen.Ctx) string {
 	if s.text != "" && len(c.State.Tasks) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			fmt.Sprintf("%d tasks are hidden by: %s", len(c.State.Tasks), text.Line(s.text)), "Press / to change the filter.")
+			kit.Plural(len(c.State.Tasks), "task is", "tasks are")+" hidden by: "+text.Line(s.text), "Press / to change the filter.")
 	}
 	return pane.Empty(c.Styles, c.W, c.H, "No tasks yet",
 		"A task is one capability of a provider at work: its output, signs of life, deadline and cost are shown here.",
-		"i  runs a capability of one of the "+strconv.Itoa(len(c.State.Providers))+" providers known",
+		invokeLine(len(c.State.Providers)),
 		"signalbox provide  makes any command a capability that can be run")
+}
+
+// invokeLine tells what i can run with n providers known.
+func invokeLine(n int) string {
+	switch n {
+	case 0:
+		return "i  runs a capability of a provider; none is known yet (--provider NAME=URL)"
+	case 1:
+		return "i  runs a capability of the provider known"
+	}
+	return "i  runs a capability of one of the " + strconv.Itoa(n) + " providers known"
 }
 
 // The columns of the list.
