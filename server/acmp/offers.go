@@ -90,7 +90,7 @@ func (o *offers) seal(t terms, principal string) string {
 func (o *offers) open(id, principal string) (t terms, mark string, ok bool) {
 	text, found := strings.CutPrefix(id, offerPrefix)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if !found || err != nil || len(raw) < offerHead+offerMac {
+	if !found || err != nil || len(raw) < offerHead+offerMac || base64.RawURLEncoding.EncodeToString(raw) != text { // one spelling only, or it could be accepted twice
 		return terms{}, "", false
 	}
 	b, sum := raw[:len(raw)-offerMac], raw[len(raw)-offerMac:]

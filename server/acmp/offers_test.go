@@ -73,7 +73,12 @@ func TestOfferRefusals(t *testing.T) {
 	onBoth(t, offering, func(t *testing.T, p *Provider, c peer) {
 		good := result[acmp.Offer](t, c.request(t, acmp.MethodOfferRequest, map[string]any{"capability": "work", "offer_valid_ms": 1}).answer(t))
 		eventually(t, "the offer has run out", func() bool { return time.Now().After(good.ValidUntil()) })
-		forged := good.OfferID[:len(good.OfferID)-2] + "AA"
+		at := len(good.OfferID) - 10
+		other := "A"
+		if good.OfferID[at] == 'A' {
+			other = "B"
+		}
+		forged := good.OfferID[:at] + other + good.OfferID[at+1:]
 		for _, tc := range []struct {
 			method string
 			params map[string]any
@@ -86,6 +91,7 @@ func TestOfferRefusals(t *testing.T) {
 			{acmp.MethodAccept, map[string]any{}, acmp.CodeInvalidParams},
 			{acmp.MethodAccept, map[string]any{"offer_id": "offer_unknown"}, acmp.CodeOfferNotFound},
 			{acmp.MethodAccept, map[string]any{"offer_id": forged}, acmp.CodeOfferNotFound},
+			{acmp.MethodAccept, map[string]any{"offer_id": good.OfferID + "\n"}, acmp.CodeOfferNotFound}, // decodes to the same bytes
 			{acmp.MethodAccept, map[string]any{"offer_id": good.OfferID}, acmp.CodeOfferExpired},
 			{acmp.MethodInvoke, invokeParamsOf(taskID(), map[string]any{"offer_id": good.OfferID}), acmp.CodeOfferNotFound},
 		} {
