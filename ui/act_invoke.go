@@ -58,7 +58,10 @@ func (m *Model) invoke([]subject) tea.Cmd {
 // invokeWhat asks for what is run and on what.
 func (m *Model) invokeWhat(last map[string]string) []*dialog.Field {
 	what := dialog.NewChoice("what", "capability", last["what"], m.capabilityOptions()...)
-	what.Required = true
+	what.Required, what.Other = true, true
+	at := dialog.NewChoice("at", "provider", last["at"], m.providerOptions()...)
+	at.Required = true
+	at.When = func(d *dialog.Dialog) bool { return written(d.Value("what")) }
 	named := dialog.NewText("named", "its name", last["named"])
 	named.Required = true
 	named.When = func(d *dialog.Dialog) bool { return strings.HasSuffix(d.Value("what"), capSep) }
@@ -69,14 +72,14 @@ func (m *Model) invokeWhat(last map[string]string) []*dialog.Field {
 	feed := dialog.NewChoice("input-stream", "more input", orElse(last["input-stream"], "no"),
 		dialog.Option{Value: "no", Label: "none"}, dialog.Option{Value: "yes", Label: "as it runs"})
 	feed.Skip = true
-	feed.When = func(d *dialog.Dialog) bool { return m.features(d.Value("what")).InputStreaming }
-	return []*dialog.Field{what, named, in, typ, feed}
+	feed.When = func(d *dialog.Dialog) bool { return m.features(d).InputStreaming }
+	return []*dialog.Field{what, at, named, in, typ, feed}
 }
 
 // invokeHow asks for the terms; all have good defaults.
 func (m *Model) invokeHow(last map[string]string) []*dialog.Field {
 	stream := dialog.NewChoice("stream", "stream", orElse(last["stream"], "yes"), dialog.Option{Value: "yes"}, dialog.Option{Value: "no"})
-	stream.When = func(d *dialog.Dialog) bool { return m.features(d.Value("what")).OutputStreaming }
+	stream.When = func(d *dialog.Dialog) bool { return m.features(d).OutputStreaming }
 	timeout := dialog.NewText("timeout", "timeout", orElse(last["timeout"], "60s"))
 	timeout.Valid = validTimeout
 	ceiling := dialog.NewText("ceiling", "at most CU", last["ceiling"])
@@ -92,9 +95,37 @@ func (m *Model) invokeHow(last map[string]string) []*dialog.Field {
 	return out
 }
 
-// features are what the provider of a choice's value advertises.
-func (m *Model) features(what string) acmp.Features {
-	name, _, _ := strings.Cut(what, capSep)
+// written reports whether a capability was written that nobody advertises: the
+// provider is asked for then.
+func written(what string) bool { return what != "" && !strings.Contains(what, capSep) }
+
+// providerOptions are the providers that have told what they do.
+func (m *Model) providerOptions() []dialog.Option {
+	var out []dialog.Option
+	for _, name := range m.state.ProviderOrder {
+		if m.state.Providers[name].Settings != nil {
+			out = append(out, dialog.Option{Value: name, Label: clean(name)})
+		}
+	}
+	return out
+}
+
+// chosen are the provider and the capability of the form.
+func chosen(d *dialog.Dialog) (provider, capability string) {
+	what := d.Value("what")
+	if written(what) {
+		return d.Value("at"), what
+	}
+	provider, capability, _ = strings.Cut(what, capSep)
+	if capability == "" {
+		capability = strings.TrimSpace(d.Value("named"))
+	}
+	return provider, capability
+}
+
+// features are what the chosen provider advertises.
+func (m *Model) features(d *dialog.Dialog) acmp.Features {
+	name, _ := chosen(d)
 	if p, ok := m.state.Providers[name]; ok && p.Settings != nil {
 		return p.Settings.Features
 	}
@@ -103,23 +134,22 @@ func (m *Model) features(what string) acmp.Features {
 
 // sendInvoke builds the invocation and starts it.
 func (m *Model) sendInvoke(d *dialog.Dialog) (tea.Cmd, string) {
-	what := d.Value("what")
-	provider, capability, _ := strings.Cut(what, capSep)
-	if capability == "" {
-		capability = strings.TrimSpace(d.Value("named"))
-	}
+	provider, capability := chosen(d)
 	if provider == "" {
-		return nil, "no capability fits what you typed"
+		return nil, "no provider is known that could run it"
 	}
 	p := invokeTerms(d)
 	p.Capability = capability
-	p.Stream = m.features(what).OutputStreaming && d.Value("stream") == "yes"
-	p.InputStream = m.features(what).InputStreaming && d.Value("input-stream") == "yes"
+	p.Stream = m.features(d).OutputStreaming && d.Value("stream") == "yes"
+	p.InputStream = m.features(d).InputStreaming && d.Value("input-stream") == "yes"
 	in, why := inputOf(d.Value("input"), d.Value("type"))
 	if why != "" {
 		return nil, why
 	}
 	m.input.remember(d, invokeFields...)
+	if written(d.Value("what")) {
+		m.input.lastInvoke["what"], m.input.lastInvoke["named"] = provider+capSep, capability
+	}
 	return m.startTask(acmp.Invocation{Provider: provider, Params: p}, in), ""
 }
 

@@ -265,6 +265,21 @@ func TestRefusalIsExplained(t *testing.T) {
 	})
 }
 
+// The sheet of an item names what its claim shares with another, as the queue does.
+func TestSheetNamesOverlaps(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 60})
+		now := time.Now()
+		seam := uitest.Lease(item(t, "work:http:seam"), "worker-7", 10*time.Minute, time.Minute, now)
+		seam.WorkItem.Status, seam.Intents = acop.StatusInProgress, nil
+		r.facts(uitest.Changed(seam, acop.VerbGrant, 1900, now))
+		r.Keys(":")
+		r.Type("work:http:pool")
+		r.Keys("enter")
+		r.Must("Item work:http:pool", "overlap", "server/http", "with worker-7 on work:http:seam")
+	})
+}
+
 // Promise 2: what changed while a dialog was open is not decided on unseen.
 func TestStaleDecisionIsNotTaken(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -523,6 +538,22 @@ func TestInvoke(t *testing.T) {
 			string(invs[0].Params.Input.Data) != `"--oneline"` || invs[0].Params.TimeoutMS != 60000 {
 			t.Fatalf("%+v\n%s", invs, r.Screen())
 		}
+		// What nobody advertises stays readable and is taken as written.
+		r.Keys("i")
+		r.Type("zzz-new")
+		r.Must("zzz-new", "nothing fits; enter takes it as written")
+		r.Keys("enter")
+		r.Must("provider", "zzz-new")
+		r.Keys("enter", "enter")
+		if invs = r.buyer.Invocations(); len(invs) != 2 || invs[1].Provider != "local" || invs[1].Params.Capability != "zzz-new" {
+			t.Fatalf("%+v\n%s", invs, r.Screen())
+		}
+		r.Keys("i")
+		r.Must("other", "zzz-new") // remembered
+		r.Keys("esc", "i")
+		r.Type("git")
+		r.Keys("enter", "enter")
+		r.Wait(time.Second)
 		// A refusal before sending is explained.
 		r.buyer.Err = errors.New("the provider is not reachable")
 		r.Keys("i", "enter", "enter")

@@ -170,12 +170,12 @@ func claimCells(c *screen.Ctx, tb pane.Table, r *row) []pane.Cell {
 	}
 }
 
-// since is the age of an instant of the owner's clock.
 // waiting is for how long somebody has waited: 3m, since just now.
 func waiting(c *screen.Ctx, t time.Time) string {
 	return strings.TrimPrefix(kit.Lasting(t, c.Now), "for ")
 }
 
+// since is the age of an instant of the owner's clock.
 func since(c *screen.Ctx, t acop.Time) string { return kit.Ago(t.Std(), c.OwnerNow()) }
 
 // claimNote is what a claim says beside its clocks, raw.

@@ -255,6 +255,7 @@ func (s *Sheet) claims(p *page, it *acop.Item) {
 			p.prose("progress", p.when(l.ProgressAtUTC)+": ", l.Progress, st.Text)
 		}
 	}
+	p.overlaps(it)
 	for i := len(past) - 1; i >= 0; i-- {
 		c := past[i]
 		if c.ClaimStatus == acop.ClaimActive {
@@ -262,6 +263,19 @@ func (s *Sheet) claims(p *page, it *acop.Item) {
 		}
 		p.fact(pane.Clean(string(c.ClaimStatus), 20), fmt.Sprintf("%s, granted %s, to %s", pane.Clean(c.WorkerAgentUID, 30),
 			p.when(c.GrantedAtUTC), kit.Stamp(p.c.State.FromOwner(c.ExpiresAtUTC))), st.Muted)
+	}
+}
+
+// overlaps names what other live claims share with this one, and whose they are.
+func (p *page) overlaps(it *acop.Item) {
+	st := p.c.Styles
+	for _, o := range p.c.State.ConflictsOf(it.ID()) {
+		other, who := o.ItemB, o.WorkerB
+		if other == it.ID() {
+			other, who = o.ItemA, o.WorkerA
+		}
+		p.fact("overlap", text.ID(text.Head(strings.Join(append(slices.Clone(o.Paths), o.Symbols...), ", "), 1024)), st.Warn)
+		p.fact("", "with "+pane.Clean(who, 40)+" on "+text.ID(text.Head(other, 512)), st.Muted)
 	}
 }
 
