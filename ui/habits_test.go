@@ -52,7 +52,16 @@ func TestReasonsAreNotCut(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
 		r.to("decide")
-		r.Keys(":")
+		r.Keys("?")
+		for _, l := range strings.Split(r.Screen(), "\n")[3:4] {
+			if strings.Contains(l, "not now") || strings.Contains(l, "it is requires_attention") {
+				t.Errorf("a reason is torn from its key: %q", l)
+			}
+		}
+		r.Keys("esc", ":")
+		r.Type("rev")
+		r.Must("revoke cannot act now: nobody holds it") // not "previous screen"
+		r.Keys("esc", ":")
 		r.Type("block")
 		if l := r.line("▌ "); strings.Contains(l, "not now") {
 			t.Errorf("what cannot act is picked first: %q\n%s", l, r.Screen())

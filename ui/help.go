@@ -109,6 +109,9 @@ func (m *Model) putHelp(lines []string) {
 	colW := (w - 4 - (cols-1)*2) / cols
 	all := withReasons(m.helpLines(), colW)
 	per := (len(all) + cols - 1) / cols
+	for per < len(all) && all[per].note != "" {
+		per++ // a key and why it cannot act stay in one column
+	}
 	m.input.scroll = max(0, min(m.input.scroll, per-rows))
 	edge := st.Accent.Render(st.G.V)
 	title := "Keys, as they are now"

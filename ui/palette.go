@@ -61,14 +61,19 @@ func (m *Model) search() {
 	m.input.pick = firstPick(found, strings.ToLower(needle))
 }
 
-// firstPick passes by actions that cannot act now when one that can holds what
-// was typed too: enter should do something.
+// beginsWord reports whether a word of s begins with needle.
+func beginsWord(s, needle string) bool {
+	return strings.HasPrefix(s, needle) || strings.Contains(s, " "+needle)
+}
+
+// firstPick passes by actions that cannot act now when a word of one that can
+// begins with what was typed: enter should do something, but nothing far-fetched.
 func firstPick(found commands, needle string) int {
 	if len(found) == 0 || found[0].why == "" {
 		return 0
 	}
 	for i, c := range found {
-		if c.why == "" && (c.kind == "action" || c.kind == "screen") && strings.Contains(strings.ToLower(c.all), needle) {
+		if c.why == "" && (c.kind == "action" || c.kind == "screen") && beginsWord(strings.ToLower(c.all), needle) {
 			return i
 		}
 	}
