@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"signalbox/model/fleet"
+	provider "signalbox/server/acmp"
 	"signalbox/ui"
 	"signalbox/ui/theme"
 )
@@ -107,6 +108,9 @@ func (g *globals) defaultConfig() string {
 // file and line.
 func (g *globals) loadConfig() (config, error) {
 	path, given := g.configPath()
+	if err := provider.CheckFile(path); err != nil {
+		return config{}, err
+	}
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !given {
 		return config{}, nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"signalbox/model/acop"
+	"signalbox/server/acmp"
 	owner "signalbox/server/acop"
 )
 
@@ -20,9 +21,17 @@ const tokensEvery = time.Second
 // tokensFile is the list of an owner that was given none.
 func tokensFile(data string) string { return filepath.Join(data, "tokens.yaml") }
 
+// loadTokens reads a list of tokens that a person may have written.
+func loadTokens(path string) (*owner.Tokens, error) {
+	if err := acmp.CheckFile(path); err != nil {
+		return nil, err
+	}
+	return owner.LoadTokens(path)
+}
+
 // tokensIn reads a list that need not exist yet.
 func tokensIn(path string) (*owner.Tokens, error) {
-	t, err := owner.LoadTokens(path)
+	t, err := loadTokens(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &owner.Tokens{}, nil
@@ -80,7 +89,11 @@ func (b *ownerBox) Reload() {
 }
 
 func (b *ownerBox) reloadTokens() {
-	if err := b.tokens.Reload(b.list); err != nil {
+	err := acmp.CheckFile(b.list)
+	if err == nil {
+		err = b.tokens.Reload(b.list)
+	}
+	if err != nil {
 		b.log.Error("the tokens are not taken over; the old ones stay in force", "error", err)
 		return
 	}
@@ -89,7 +102,7 @@ func (b *ownerBox) reloadTokens() {
 
 // givenTokens reads a tokens file and warns where others can read it.
 func givenTokens(path string, log *slog.Logger) (*owner.Tokens, error) {
-	t, err := owner.LoadTokens(path)
+	t, err := loadTokens(path)
 	if err != nil {
 		return nil, failf(exitUsage, "%w", err)
 	}
@@ -129,7 +142,7 @@ func ownLead(data string) (*owner.Tokens, string, error) {
 	// and the next start makes a new one.
 	err = errors.Join(writePrivate(tokenFile, []byte(token+"\n")), writePrivate(listFile, tokens.YAML()))
 	if err == nil {
-		tokens, err = owner.LoadTokens(listFile) // from now on the file is what counts
+		tokens, err = loadTokens(listFile) // from now on the file is what counts
 	}
 	if err != nil {
 		return nil, "", failf(exitFailed, "keep the lead's token in %s: %w", data, err)

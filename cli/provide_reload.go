@@ -49,10 +49,7 @@ func (k *provideKeys) loadTokens() error {
 	if k.path == "" {
 		return nil
 	}
-	if err := acmp.CheckFile(k.path); err != nil {
-		return err
-	}
-	t, err := acop.LoadTokens(k.path)
+	t, err := loadTokens(k.path)
 	if err != nil {
 		return err
 	}

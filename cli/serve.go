@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"signalbox/model/acop"
+	"signalbox/server/acmp"
 	owner "signalbox/server/acop"
 )
 
@@ -90,6 +91,9 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 	defer stop()
 	o := ownerOptions{Data: f.data, Listen: f.listen, AcceptLoss: f.acceptLoss}
 	if g.config != "" {
+		if err := acmp.CheckFile(g.config); err != nil {
+			return failf(exitUsage, "%w", err)
+		}
 		conf, err := owner.LoadConfig(g.config)
 		if err != nil {
 			return failf(exitUsage, "%w", err)

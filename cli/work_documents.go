@@ -16,6 +16,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"signalbox/model/text"
+	"signalbox/server/acmp"
 )
 
 // source is one document as it was written: its value, and where each part of it
@@ -187,6 +188,9 @@ func notTheEnd(err error) error {
 }
 
 func readYAML(name string, raw []byte) ([]*source, error) {
+	if err := acmp.CheckText(name, raw); err != nil {
+		return nil, err
+	}
 	file, err := parser.ParseBytes(raw, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, configError(name, err)

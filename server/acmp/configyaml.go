@@ -23,6 +23,19 @@ func checkForm(raw []byte) error {
 	if len(raw) > maxConfigBytes {
 		return fmt.Errorf("the file is larger than the %d bytes a configuration may have", maxConfigBytes)
 	}
+	return checkNesting(raw, false)
+}
+
+// CheckText refuses YAML that is nested deeper than anything a person writes; it
+// may be of any length and use aliases. name stands for it in the error.
+func CheckText(name string, raw []byte) error {
+	if err := checkNesting(raw, true); err != nil {
+		return atLine(name, err)
+	}
+	return nil
+}
+
+func checkNesting(raw []byte, aliases bool) error {
 	depth := 0
 	for _, t := range lexer.Tokenize(string(raw)) {
 		line := 0
@@ -31,6 +44,9 @@ func checkForm(raw []byte) error {
 		}
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType:
+			if aliases {
+				continue
+			}
 			return &lineError{line, "anchors and aliases (&, *, <<) are not taken here: write the value out"}
 		case token.SequenceStartType, token.MappingStartType:
 			depth++
@@ -38,7 +54,7 @@ func checkForm(raw []byte) error {
 			depth--
 		}
 		if depth > maxConfigDepth || t.Position != nil && t.Position.Column > 4*maxConfigDepth && t.Type == token.SequenceEntryType {
-			return &lineError{line, "the file is nested deeper than any configuration is"}
+			return &lineError{line, "this is nested deeper than anything a person writes"}
 		}
 	}
 	return nil
