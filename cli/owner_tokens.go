@@ -44,7 +44,9 @@ func tokensIn(path string) (*owner.Tokens, error) {
 // followTokens takes over changes of the tokens file until ctx ends, so that a
 // credential is good, or no longer good, a moment after `signalbox token`.
 func (b *ownerBox) followTokens(ctx context.Context) {
-	seen := stamp(b.list)
+	// The first look reads the file whatever its stamp: it may have changed between
+	// being loaded and now.
+	var seen fileStamp
 	t := time.NewTicker(tokensEvery)
 	defer t.Stop()
 	for {
