@@ -55,8 +55,7 @@ func recentEvents(ctx context.Context, c *client.Client, revision uint64) []acop
 		return nil
 	}
 	after := revision - min(revision, historyActs)
-	var gone *acop.Error
-	if err := c.Events(ctx, client.EventQuery{After: after}, deliver, nil); errors.As(err, &gone) && after > 0 {
+	if err := c.Events(ctx, client.EventQuery{After: after}, deliver, nil); errors.Is(err, client.ErrLost) && after > 0 {
 		// A compacted log begins later than that: take what there is.
 		_ = c.Events(ctx, client.EventQuery{}, deliver, nil)
 	}

@@ -43,7 +43,8 @@ func (c *Client) Watch(ctx context.Context, emit func(fleet.Fact)) error {
 			if err := w.awaitToken(ctx, err); err != nil {
 				return err
 			}
-			try = 0
+			// Another token may be another identity with another role: begin anew.
+			try, w.loaded = 0, false
 			continue
 		}
 		if w.received || time.Since(started) > provenAfter {

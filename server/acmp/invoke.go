@@ -27,6 +27,9 @@ func (p *Provider) find(ip acmp.InvokeParams, principal string) (*Task, admitted
 	}
 	t := p.newTask(ip, principal)
 	a := p.table.add(t)
+	if a.closed || a.busy || !a.fresh {
+		t.stop(errClosing) // it never runs: nothing of it may stay behind
+	}
 	switch {
 	case a.closed:
 		return nil, a, internalErrorValue(ip.TaskID, errClosing.Error())

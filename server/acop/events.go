@@ -95,10 +95,17 @@ func (v *visit) pump(ctx context.Context, st *stream, sub *store.Subscription) {
 	live := v.s.service.clock.stamp()
 	idle := time.NewTicker(v.s.opts.KeepAlive)
 	defer idle.Stop()
+	still := time.NewTicker(credentialEvery)
+	defer still.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-still.C:
+			// A token may be revoked or run out while the stream is open.
+			if _, refused := v.s.authenticate(v.r); refused != nil {
+				return
+			}
 		case <-v.s.closing:
 			return
 		case <-idle.C:
@@ -124,6 +131,9 @@ func (v *visit) pump(ctx context.Context, st *stream, sub *store.Subscription) {
 		}
 	}
 }
+
+// credentialEvery is how often an open stream's credential is judged again.
+const credentialEvery = time.Second
 
 // stream writes frames, each within its own deadline.
 type stream struct {

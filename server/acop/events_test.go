@@ -182,6 +182,20 @@ func TestEventCursor(t *testing.T) {
 	}
 }
 
+// TestRevokedTokenEndsItsStream shows that a credential that is taken away takes
+// its open streams with it, not only the next request (H-072).
+func TestRevokedTokenEndsItsStream(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	l := b.listen("")
+	eventually(t, "the stream is open", func() bool { return b.owner.count.streams.Load() == 1 })
+	if b.list.Revoke("reader-01") == 0 {
+		t.Fatal("the reader had no credential")
+	}
+	eventually(t, "the stream ends", func() bool { return b.owner.count.streams.Load() == 0 })
+	l.cancel()
+}
+
 // TestEventKeepAlive keeps an idle stream open under a short write deadline and
 // ends it when the owner closes (B77, B80, B86).
 func TestEventKeepAlive(t *testing.T) {

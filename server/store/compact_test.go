@@ -127,6 +127,14 @@ func TestCompact(t *testing.T) {
 	if _, err := s.Subscribe(t.Context(), tail-2, EventFilter{}); !errors.As(err, &lost) || lost.Resume != tail-1 {
 		t.Errorf("resume before the history: %v", err)
 	}
+	oldest, err := s.Subscribe(t.Context(), 0, EventFilter{})
+	if err != nil {
+		t.Fatalf("from the oldest event that is kept: %v", err)
+	}
+	if first, err := oldest.Next(t.Context()); err != nil || len(first) == 0 || first[0].Revision < tail {
+		t.Errorf("the oldest event kept is %+v (%v), want one from revision %d on", first, err, tail)
+	}
+	oldest.Close()
 	if _, ok := s.Claim("claim-stays"); !ok {
 		t.Error("the ended claim of an open item is forgotten")
 	}

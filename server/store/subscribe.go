@@ -22,8 +22,8 @@ type Subscription struct {
 	closed chan struct{}
 }
 
-// Subscribe starts after a revision; 0 means from the beginning. ctx is only
-// for the call itself. *[ErrCursorAhead] means that the log has not come that
+// Subscribe starts after a revision; 0 means from the oldest event that is kept.
+// ctx is only for the call itself. *[ErrCursorAhead] means that the log has not come that
 // far, *[ErrLost] that it no longer reaches that far back.
 func (s *Store) Subscribe(ctx context.Context, after uint64, filter EventFilter) (*Subscription, error) {
 	if err := s.usable(ctx); err != nil {
@@ -31,6 +31,9 @@ func (s *Store) Subscribe(ctx context.Context, after uint64, filter EventFilter)
 	}
 	if last := s.Revision(); after > last {
 		return nil, &ErrCursorAhead{Last: last}
+	}
+	if after == 0 && s.tail > 0 {
+		after = s.tail - 1
 	}
 	if after+1 < s.tail {
 		return nil, &ErrLost{Resume: s.tail - 1}
