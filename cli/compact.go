@@ -34,7 +34,7 @@ func newCompactCommand(g *globals) *cobra.Command {
 			if data == "" {
 				data = g.localData()
 			}
-			log, closeLog, err := g.provideLog()
+			log, closeLog, err := g.newLogger(g.sys.Stderr)
 			if err != nil {
 				return err
 			}

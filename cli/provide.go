@@ -93,7 +93,7 @@ func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 	if err != nil {
 		return failf(exitUsage, "%w", err)
 	}
-	log, closeLog, err := g.provideLog()
+	log, closeLog, err := g.newLogger(g.sys.Stderr)
 	if err != nil {
 		return err
 	}
@@ -139,18 +139,6 @@ func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 		return g.provideStdio(ctx, p, opts)
 	}
 	return g.provideHTTP(ctx, p, f, keys, log)
-}
-
-// provideLog is where provide tells what happens: standard error, or --log-file.
-func (g *globals) provideLog() (*slog.Logger, func(), error) {
-	if g.logFile == "" {
-		return slog.New(slog.NewTextHandler(g.sys.Stderr, nil)), func() {}, nil
-	}
-	file, err := os.OpenFile(g.logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, nil, failf(exitUsage, "the log cannot be written: %w", err)
-	}
-	return slog.New(slog.NewJSONHandler(file, nil)), func() { file.Close() }, nil
 }
 
 // watchdogArgv starts this program as the watchdog of its commands.

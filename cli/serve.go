@@ -107,7 +107,7 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 	if o.Data == "" {
 		o.Data = g.localData()
 	}
-	log, closeLog, err := g.provideLog()
+	log, closeLog, err := g.newLogger(g.sys.Stderr)
 	if err != nil {
 		return err
 	}
