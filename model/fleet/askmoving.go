@@ -107,8 +107,7 @@ func liveTaskAsk(t *Task, now time.Time) (Ask, bool) {
 		a.Due = t.Deadline
 		return a, true
 	}
-	_, life := acmp.Liveness(t.LastSign, now, t.Interval)
-	if t.Stalled || life == acmp.LifeDead {
+	if _, life := acmp.Liveness(t.LastSign, now, t.Interval); life == acmp.LifeDead {
 		a := taskAsk(t, "dead", SeverityMedium, t.LastSign)
 		a.Detail = "no sign of life"
 		a.Consequence = "it fails at its deadline"

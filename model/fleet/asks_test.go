@@ -208,6 +208,20 @@ func TestAskTask(t *testing.T) {
 	wantAsks(t, s, after(200*time.Second))
 }
 
+// B30, A-132, A-135: the buyer tells of silence at two intervals; dead is what was
+// silent for more than three, here as everywhere.
+func TestStalledIsNotDead(t *testing.T) {
+	s := New()
+	sent(s, "t", t0, time.Second, 100*time.Second)
+	task(s, acmp.EventStalled, "t", after(2*time.Second), nil)
+	wantAsks(t, s, after(2*time.Second))
+	wantAsks(t, s, after(3*time.Second))
+	if next, want := nextAskChange(s, after(2*time.Second+1)), after(3*time.Second+1); !next.Equal(want) {
+		t.Errorf("next change at +%s, want +%s", next.Sub(t0), want.Sub(t0))
+	}
+	wantAsks(t, s, after(3*time.Second+1), "task t dead")
+}
+
 // without an interval there is no verdict.
 func TestNoVerdictWithoutInterval(t *testing.T) {
 	s := New()

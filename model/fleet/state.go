@@ -113,11 +113,13 @@ type Task struct {
 	LastBeat time.Time
 	// LastProgress is when progress, detail or output last said something new.
 	LastProgress time.Time
-	Stalled      bool
-	Broken       bool // the stream is broken and not yet sent again
-	Attempt      int
-	Progress     *float64
-	Detail       string
+	// Stalled is set while the buyer tells of silence: from two intervals on. Dead
+	// is judged by [acmp.Liveness] alone, from three.
+	Stalled  bool
+	Broken   bool // the stream is broken and not yet sent again
+	Attempt  int
+	Progress *float64
+	Detail   string
 
 	CancelRequestedAt time.Time
 	CancelReason      string

@@ -78,17 +78,17 @@ func lifeWords(now time.Time, t *fleet.Task) string {
 		return "link lost, last sign " + age + " ago"
 	}
 	_, life := acmp.Liveness(t.LastSign, now, t.Interval)
-	switch life {
-	case acmp.LifeUnknown:
+	switch {
+	case life == acmp.LifeUnknown:
 		return "last sign " + age + " ago; no heartbeat is promised"
-	case acmp.LifeDead:
+	case life == acmp.LifeDead:
 		return "dead: no sign for " + age
-	case acmp.LifeSilent:
+	case t.Stalled || life == acmp.LifeSilent:
 		return "silent for " + age
-	case acmp.LifeLate:
+	case life == acmp.LifeLate:
 		return "late, last sign " + age + " ago"
 	}
-	if !t.LastProgress.IsZero() && now.Sub(t.LastProgress) > time.Minute {
+	if pane.Hung(t, now) {
 		return "beats, but nothing new for " + kit.Span(now.Sub(t.LastProgress))
 	}
 	return "alive, last sign " + age + " ago"

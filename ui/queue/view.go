@@ -227,7 +227,7 @@ func (s *Screen) taskLines(c *screen.Ctx, r rect, tasks []*fleet.Task) []string 
 	}
 	out := []string{heading(c, fmt.Sprintf("LIVE TASKS (%d)", len(tasks)), "life: what is left of 3 heartbeats", s.part == partTasks, r.w)}
 	ws := kit.Widths([]kit.Col{
-		{W: 1}, {W: 10}, {W: 15, Min: 8, Grow: 1}, {W: 4, Rank: 4}, {W: kit.BarCells}, {W: 5, Right: true},
+		{W: 1}, {W: 10}, {W: 15, Min: 8, Grow: 1}, {W: pane.SituationCells, Min: 1}, {W: kit.BarCells}, {W: 5, Right: true},
 		{W: 4, Right: true, Rank: 3}, {W: 10, Rank: 1}, {W: 8, Rank: 2}, {W: 20, Min: 16, Grow: 4, Rank: 5},
 	}, r.w)
 	from, to := s.tasks.Visible(len(tasks))
@@ -248,6 +248,11 @@ func (s *Screen) taskRow(c *screen.Ctx, t *fleet.Task, selected bool, ws []int, 
 	if c.IsMarked(screen.Task(t.ID)) {
 		lead = st.G.Mark
 	}
+	sit := pane.SituationOf(st, t, c.Now)
+	mark := sit.Glyph
+	if ws[3] >= pane.SituationCells {
+		mark += " " + sit.Word
+	}
 	bar, life := lifeBar(c, t, ws[4])
 	progress := ""
 	if t.Progress != nil {
@@ -256,14 +261,12 @@ func (s *Screen) taskRow(c *screen.Ctx, t *fleet.Task, selected bool, ws []int, 
 	left := kit.Span(t.Deadline.Sub(c.Now)) + " left"
 	if p := c.PendingWord(screen.Task(t.ID)); p != "" {
 		left = p
-	} else if !t.CancelRequestedAt.IsZero() {
-		left = "cancelling"
 	}
 	return kit.Row(st, sel, w,
 		kit.Cell{Text: lead, Style: st.Accent, W: ws[0]},
 		kit.Cell{Text: pane.CleanID(st.G, t.ID, ws[1]), Style: st.Muted, W: ws[1]},
 		kit.Cell{Text: pane.Clean(t.Params.Capability, ws[2]), Style: st.Text, W: ws[2]},
-		kit.Cell{Text: "life", Style: st.Muted, W: ws[3]},
+		kit.Cell{Text: mark, Style: sit.Style, W: ws[3]},
 		kit.Cell{Text: bar, Style: life, W: ws[4], Bar: true},
 		kit.Cell{Text: lastSign(c, t), Style: life, W: ws[5], Right: true},
 		kit.Cell{Text: progress, Style: st.Text, W: ws[6], Right: true},

@@ -47,7 +47,7 @@ func (s *Screen) bottom(c *screen.Ctx, t *fleet.Task, l layout, n int) []string 
 // brief are at most two lines about the task where the facts have no pane.
 func (s *Screen) brief(c *screen.Ctx, t *fleet.Task, n int) []string {
 	st := c.Styles
-	sit := situationOf(st, t, c.Now)
+	sit := pane.SituationOf(st, t, c.Now)
 	cost, costStyle := costCell(st, t)
 	parts := []string{
 		st.Text.Render(text.Clip(text.ID(text.Head(t.ID, 256)), 40)),
@@ -88,10 +88,10 @@ func elapsed(t *fleet.Task, now time.Time) time.Duration {
 func (s *Screen) facts(c *screen.Ctx, t *fleet.Task, w, h int) []string {
 	st := c.Styles
 	f := pane.NewSheet(st, w, h)
-	sit := situationOf(st, t, c.Now)
-	f.Add("state", sit.glyph+" "+sit.word, sit.style)
+	sit := pane.SituationOf(st, t, c.Now)
+	f.Add("state", sit.Glyph+" "+sit.Word, sit.Style)
 	if t.CancelRequestedAt.IsZero() {
-		f.Add("", text.Line(sit.more), st.Muted)
+		f.Add("", text.Line(sit.More), st.Muted)
 	}
 	f.Add("task_id", text.ID(text.Head(t.ID, 512)), st.Text)
 	f.Add("capability", text.ID(text.Head(t.Params.Capability, 512)), st.Text)
@@ -146,7 +146,7 @@ func lifeWords(t *fleet.Task, now time.Time) string {
 	if t.Broken {
 		return fmt.Sprintf("link lost, last sign %s ago", kit.Span(now.Sub(t.LastSign)))
 	}
-	if hung(t, now) {
+	if pane.Hung(t, now) {
 		return fmt.Sprintf("beats every %s, but nothing new for %s", t.Interval, kit.Ago(t.LastProgress, now))
 	}
 	return fmt.Sprintf("%s, last sign %s ago, beats every %s", lifeOf(t, now), kit.Span(now.Sub(t.LastSign)), t.Interval)

@@ -10,51 +10,6 @@ import (
 	"signalbox/ui/theme"
 )
 
-// hungAfter is how long a task may beat without new progress, detail or output
-// before it is called hung.
-const hungAfter = time.Minute
-
-// situation is the state of a task in one glyph and word.
-type situation struct {
-	glyph, word string
-	style       theme.Style
-	// more says it in a sentence; "" where the word is enough.
-	more string
-}
-
-// situationOf judges t at now. The states of the protocol come first; what the
-// buyer observes about a running task follows.
-func situationOf(st *theme.Styles, t *fleet.Task, now time.Time) situation {
-	g := st.G
-	_, life := acmp.Liveness(t.LastSign, now, t.Interval)
-	switch {
-	case t.State.Final() || t.State == acmp.StatePending:
-		glyph, word, style := kit.TaskMark(st, t.State)
-		return situation{glyph, text.Line(word), style, ""}
-	case !t.CancelRequestedAt.IsZero():
-		return situation{g.Block, "cancelling", st.Wait,
-			"cancel requested " + kit.Since(t.CancelRequestedAt, now) + ", not acknowledged yet"}
-	case t.Broken:
-		return situation{g.Off, "link lost", st.Warn,
-			"the stream broke; the task may still run and is sent again under the same task_id"}
-	case t.Stalled || life == acmp.LifeDead:
-		return situation{g.Flag, "dead", st.Bad,
-			"no sign of life for more than three intervals of " + t.Interval.String()}
-	case life == acmp.LifeSilent:
-		return situation{g.Pause, "stalled", st.Warn,
-			"no sign of life for more than two intervals of " + t.Interval.String()}
-	case hung(t, now):
-		return situation{g.Half, "hung", st.Warn,
-			"it beats, but nothing new for " + kit.Ago(t.LastProgress, now)}
-	}
-	return situation{g.Running, "running", st.OK, ""}
-}
-
-// hung reports a task that shows signs of life and nothing else.
-func hung(t *fleet.Task, now time.Time) bool {
-	return !t.LastBeat.IsZero() && t.LastBeat.After(t.LastProgress) && now.Sub(t.LastProgress) > hungAfter
-}
-
 // lifeStyle colours the bar of life by the steps of one, two and three
 // intervals.
 func lifeStyle(st *theme.Styles, l acmp.Life) theme.Style {

@@ -105,7 +105,7 @@ func (s *Screen) passes(c *screen.Ctx, t *fleet.Task) bool {
 	}
 	r := filter.Row{
 		Text:   [4]string{t.Params.Capability, t.Detail, t.ProviderID},
-		Status: string(t.State) + " " + situationOf(c.Styles, t, c.Now).word,
+		Status: string(t.State) + " " + pane.SituationOf(c.Styles, t, c.Now).Word,
 		Kind:   t.Params.Capability, Item: t.ID, Provider: t.Provider, Since: t.SentAt,
 	}
 	if t.Err != nil {

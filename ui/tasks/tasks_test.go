@@ -11,6 +11,7 @@ import (
 
 	"signalbox/model/acmp"
 	"signalbox/model/fleet"
+	"signalbox/ui/pane"
 	"signalbox/ui/pane/worlds"
 	"signalbox/ui/screen"
 	"signalbox/ui/uitest"
@@ -47,24 +48,27 @@ func TestSituations(t *testing.T) {
 	for want, task := range map[string]*fleet.Task{
 		"running":    run(func(*fleet.Task) {}),
 		"stalled":    run(func(t *fleet.Task) { t.LastSign = now.Add(-11 * time.Second) }),
-		"dead":       run(func(t *fleet.Task) { t.LastSign = now.Add(-16 * time.Second) }),
+		"dead":       run(func(t *fleet.Task) { t.LastSign, t.Stalled = now.Add(-16*time.Second), true }),
 		"hung":       run(func(t *fleet.Task) { t.LastProgress = now.Add(-2 * time.Minute) }),
 		"link lost":  run(func(t *fleet.Task) { t.Broken = true }),
 		"cancelling": run(func(t *fleet.Task) { t.CancelRequestedAt = now.Add(-time.Second) }),
 		"pending":    run(func(t *fleet.Task) { t.State = acmp.StatePending }),
 		"failed":     run(func(t *fleet.Task) { t.State = acmp.StateFailed }),
 	} {
-		got := situationOf(st, task, now)
-		if got.word != want {
-			t.Errorf("got %q, want %q", got.word, want)
+		got := pane.SituationOf(st, task, now)
+		if got.Word != want {
+			t.Errorf("got %q, want %q", got.Word, want)
 		}
-		if other, ok := seen[got.glyph]; ok && want != "pending" && other != "pending" {
+		if other, ok := seen[got.Glyph]; ok && want != "pending" && other != "pending" {
 			t.Errorf("%q and %q have one glyph", want, other)
 		}
-		seen[got.glyph] = want
+		seen[got.Glyph] = want
+	}
+	if got := pane.SituationOf(st, run(func(t *fleet.Task) { t.LastSign, t.Stalled = now.Add(-10*time.Second), true }), now); got.Word != "stalled" {
+		t.Errorf("B30: told as silent at two intervals, and called %q", got.Word)
 	}
 	none := run(func(t *fleet.Task) { t.Interval = 0; t.LastSign = now.Add(-time.Hour); t.LastBeat = time.Time{} })
-	if bar, _, _ := lifeCells(st, none, now); bar != "n/a" || situationOf(st, none, now).word != "running" {
+	if bar, _, _ := lifeCells(st, none, now); bar != "n/a" || pane.SituationOf(st, none, now).Word != "running" {
 		t.Error("without an interval there is no verdict")
 	}
 }

@@ -146,7 +146,7 @@ func (s *Screen) list(c *screen.Ctx, ts []*fleet.Task, l layout) []string {
 
 func (s *Screen) row(c *screen.Ctx, tb pane.Table, t *fleet.Task, selected bool) string {
 	st := c.Styles
-	sit := situationOf(st, t, c.Now)
+	sit := pane.SituationOf(st, t, c.Now)
 	sel, mark := pane.Margin(st, selected, c.Focused && !s.output, c.IsMarked(screen.Task(t.ID)))
 	bar, age, life := lifeCells(st, t, c.Now)
 	progress, percent := progressCells(st, t)
@@ -155,7 +155,7 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, t *fleet.Task, selected bool)
 	note, noteStyle := noteOf(c, t, sit)
 	return tb.Row(st, sel, []pane.Cell{
 		cMark:       {Text: mark, Style: st.Accent},
-		cState:      {Text: sit.glyph + " " + sit.word, Style: sit.style},
+		cState:      {Text: sit.Glyph + " " + sit.Word, Style: sit.Style},
 		cTask:       {Text: pane.CleanID(st.G, t.ID, tb.W(cTask)), Style: st.Text},
 		cCapability: {Text: pane.CleanID(st.G, t.Params.Capability, tb.W(cCapability)), Style: nameStyle(c, t)},
 		cProvider:   {Text: pane.CleanID(st.G, t.Provider, tb.W(cProvider)), Style: st.Muted},
@@ -205,7 +205,7 @@ func try(t *fleet.Task) string {
 }
 
 // noteOf is what there is to say about t beyond its columns, raw.
-func noteOf(c *screen.Ctx, t *fleet.Task, sit situation) (string, theme.Style) {
+func noteOf(c *screen.Ctx, t *fleet.Task, sit pane.Situation) (string, theme.Style) {
 	st := c.Styles
 	switch {
 	case c.PendingWord(screen.Task(t.ID)) != "":
@@ -216,8 +216,8 @@ func noteOf(c *screen.Ctx, t *fleet.Task, sit situation) (string, theme.Style) {
 		return t.Err.Error(), st.Bad
 	case t.Overcharge != "":
 		return "charged " + kit.CU(t.Overcharge) + " CU above the ceiling", st.Bad
-	case sit.more != "":
-		return sit.more, sit.style
+	case sit.More != "":
+		return sit.More, sit.Style
 	case t.State.Final():
 		if t.ProofCheck == "" {
 			return "", st.Muted
