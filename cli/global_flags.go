@@ -26,7 +26,7 @@ var (
 		"signalbox token":        {},
 		"signalbox token add":    {"json"},
 		"signalbox token list":   {"json"},
-		"signalbox token revoke": {},
+		"signalbox token revoke": {"json"},
 		"signalbox version":      {"json"},
 		"signalbox work":         flagsOfWork, // and whatever is below it
 	}

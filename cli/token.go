@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -56,7 +55,9 @@ func newTokenCommand(g *globals) *cobra.Command {
 		Use:   "revoke IDENTITY",
 		Short: "Take all tokens of an identity away",
 		Args:  cobra.ExactArgs(1),
-		RunE:  func(_ *cobra.Command, args []string) error { return g.tokenRevoke(list(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.tokenRevoke(cmd.Context(), list(), args[0])
+		},
 	})
 	return cmd
 }
@@ -122,7 +123,7 @@ func (g *globals) tokenAdd(ctx context.Context, path, identity string, role acop
 		return failf(exitUsage, "--role must be worker, producer, lead, orchestrator or reader, not %q", role)
 	}
 	var token string
-	err := changeTokens(path, func(t *owner.Tokens) (err error) {
+	err := changeTokens(ctx, path, func(t *owner.Tokens) (err error) {
 		token, err = t.Add(identity, role)
 		return err
 	})
@@ -170,9 +171,9 @@ func (g *globals) tokenList(path string) error {
 	return printed(fmt.Fprint(g.sys.Stdout, rows.String()))
 }
 
-func (g *globals) tokenRevoke(path, identity string) error {
+func (g *globals) tokenRevoke(ctx context.Context, path, identity string) error {
 	n := 0
-	err := changeTokens(path, func(t *owner.Tokens) error {
+	err := changeTokens(ctx, path, func(t *owner.Tokens) error {
 		if n = t.Revoke(identity); n == 0 {
 			return fmt.Errorf("there is no token for %s in %s; `signalbox token list` shows whose there are", text.ID(identity), path)
 		}
@@ -184,19 +185,25 @@ func (g *globals) tokenRevoke(path, identity string) error {
 	if err != nil {
 		return err
 	}
+	if g.json {
+		return printed(0, json.NewEncoder(g.sys.Stdout).Encode(map[string]any{"identity": identity, "revoked": n}))
+	}
 	fmt.Fprintf(g.sys.Stderr, "%s taken away from %s\n", plural(n, "token", "tokens"), text.ID(identity))
 	return nil
 }
 
 // changeTokens rewrites a tokens file as a whole, for this user alone. Two that
 // do it at once come one after the other.
-func changeTokens(path string, change func(*owner.Tokens) error) error {
+func changeTokens(ctx context.Context, path string, change func(*owner.Tokens) error) error {
 	if err := makePrivateDir(filepath.Dir(path)); err != nil {
 		return failf(exitUsage, "%w", err)
 	}
-	leave, err := claimFile(path + ".lock")
+	leave, err := holdFile(ctx, path+".lock")
+	if errors.Is(err, context.Canceled) {
+		return failf(exitInterrupted, "")
+	}
 	if err != nil {
-		return failf(exitFailed, "%w", err)
+		return failf(exitFailed, "%s is not changed: %w", path, err)
 	}
 	defer leave()
 	t, err := tokensIn(path)
@@ -214,31 +221,4 @@ func changeTokens(path string, change func(*owner.Tokens) error) error {
 		return failf(exitFailed, "write the tokens: %w", err)
 	}
 	return nil
-}
-
-const (
-	claimWait  = 5 * time.Second
-	claimStale = 30 * time.Second // longer than any change takes
-)
-
-// claimFile makes a file that only one program can make. One that was left by a
-// program that died is taken over.
-func claimFile(path string) (leave func(), err error) {
-	for deadline := time.Now().Add(claimWait); ; {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err == nil {
-			return func() { _ = os.Remove(path) }, f.Close()
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > claimStale {
-			_ = os.Remove(path)
-			continue
-		}
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("somebody else is changing the tokens; if not, remove %s", path)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }
