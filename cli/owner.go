@@ -8,13 +8,10 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"signalbox/model/acop"
-	"signalbox/model/text"
 	owner "signalbox/server/acop"
 	"signalbox/server/store"
 )
@@ -112,49 +109,14 @@ func (b *ownerBox) prepare(ctx context.Context, o ownerOptions) (err error) {
 			return failf(exitUsage, "%w", err)
 		}
 	}
-	var lc net.ListenConfig
-	if b.listener, err = lc.Listen(ctx, "tcp", o.Listen); err != nil {
-		return listenError(ctx, o, err)
+	if b.listener, err = listen(ctx, o.Listen); err != nil {
+		// Who has it, when that is the owner of the same folder.
+		if other, readErr := readBox(o.Data); readErr == nil && answers(ctx, other.URL) {
+			return failf(exitUsage, "%w", &addressTaken{fmt.Sprintf("cannot listen on %s: process %d serves %s already, at %s; stop that one first", o.Listen, other.PID, o.Data, other.URL)})
+		}
+		return err
 	}
 	b.URL = scheme + reachable(b.listener.Addr()) + owner.DefaultBasePath
-	return nil
-}
-
-// addressTaken is the failure to listen where something else does.
-type addressTaken struct{ text string }
-
-func (e *addressTaken) Error() string { return e.text }
-
-// listenError says why an address cannot be had, and who has it when that is the
-// owner of the same folder.
-func listenError(ctx context.Context, o ownerOptions, err error) error {
-	if other, readErr := readBox(o.Data); readErr == nil && answers(ctx, other.URL) {
-		return failf(exitUsage, "%w", &addressTaken{fmt.Sprintf("cannot listen on %s: process %d serves %s already, at %s; stop that one first", o.Listen, other.PID, o.Data, other.URL)})
-	}
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return failf(exitUsage, "%w", &addressTaken{fmt.Sprintf("cannot listen on %s: another program does; give another --listen, port 0 picks a free one", o.Listen)})
-	case errors.Is(err, syscall.EACCES):
-		return failf(exitUsage, "cannot listen on %s: this user may not; give a port above 1023", o.Listen)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return failf(exitUsage, "cannot listen on %s: this machine does not have that address", o.Listen)
-	}
-	var op *net.OpError
-	if errors.As(err, &op) {
-		err = op.Err // the rest repeats the address
-	}
-	return failf(exitUsage, "cannot listen on %s: %w", o.Listen, err)
-}
-
-// checkListen tells an address from what is none.
-func checkListen(address string) error {
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("%s is no address to listen on; give HOST:PORT such as 127.0.0.1:7180", text.ID(address))
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("%s is no address to listen on: the port must be a number from 0 to 65535", text.ID(address))
-	}
 	return nil
 }
 
@@ -186,18 +148,6 @@ func (b *ownerBox) open(ctx context.Context, o ownerOptions) (err error) {
 		return failf(exitUsage, "%w", err)
 	}
 	return nil
-}
-
-// reachable is an address at which this machine reaches the listener.
-func reachable(a net.Addr) string {
-	host, port, err := net.SplitHostPort(a.String())
-	if err != nil {
-		return a.String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
 }
 
 func (b *ownerBox) serve(ctx context.Context) {

@@ -84,7 +84,8 @@ func newProvideCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
-// provide is `signalbox provide`.
+// provide is `signalbox provide`. What can fail without a trace comes first: nothing
+// is on disk before the address is taken.
 func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 	if g.config == "" {
 		return failf(exitUsage, "provide needs --config FILE, which names the capabilities to serve")
@@ -93,40 +94,21 @@ func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 	if err != nil {
 		return failf(exitUsage, "%w", err)
 	}
+	if err := f.check(); err != nil {
+		return err
+	}
 	log, closeLog, err := g.newLogger(g.sys.Stderr)
 	if err != nil {
 		return err
 	}
 	defer closeLog()
-	opts := acmp.Options{
-		ProviderID:        conf.ProviderID,
-		HeartbeatInterval: conf.HeartbeatInterval,
-		Grace:             conf.Grace,
-		OfferValid:        conf.OfferValid,
-		Capabilities:      conf.Capabilities,
-		Watchdog:          watchdogArgv(),
-		Log:               log,
-	}
-	if conf.RefuseEscrow {
-		opts.Escrow = refuseEscrow
-	}
-	if !f.descriptor {
-		opts.Data = f.data
-	}
 	keys, err := f.loadKeys()
 	if err != nil {
 		return err
 	}
-	if keys.tokens.Load() != nil {
-		opts.Authenticate = keys.principal
-	}
-	p, err := acmp.New(opts)
-	if err != nil {
-		return failf(exitUsage, "%s: %w", g.config, err)
-	}
+	opts := f.options(conf, keys, log)
 	if f.descriptor {
-		defer p.Close(context.WithoutCancel(ctx))
-		return g.printDescriptor(p, f)
+		return g.printDescriptor(opts, f)
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -134,11 +116,57 @@ func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
-	defer g.reloadOnHangup(p, keys, log)()
 	if f.stdio {
-		return g.provideStdio(ctx, p, opts)
+		return g.provideStdio(ctx, opts, keys)
 	}
-	return g.provideHTTP(ctx, p, f, keys, log)
+	return g.provideHTTP(ctx, opts, f, keys)
+}
+
+// check refuses an address that is none, or that would be open to everybody.
+func (f *provideFlags) check() error {
+	if f.stdio {
+		return nil
+	}
+	if err := checkListen(f.listen); err != nil {
+		return failf(exitUsage, "%w", err)
+	}
+	switch local := loopbackAddress(f.listen); {
+	case local || f.descriptor:
+	case f.tokens == "":
+		return failf(exitUsage, "%s can be reached from other machines, and no --tokens are given; listen on 127.0.0.1 or name tokens", f.listen)
+	case !f.tls.On() && !f.insecureHTTP:
+		return failf(exitUsage, "%s can be reached from other machines, and tokens must not travel in the clear; name --tls-cert and --tls-key, or say --insecure-http", f.listen)
+	}
+	return nil
+}
+
+// options are those of the provider that the file and the flags describe.
+func (f *provideFlags) options(conf acmp.Config, keys *provideKeys, log *slog.Logger) acmp.Options {
+	opts := acmp.Options{
+		ProviderID:        conf.ProviderID,
+		HeartbeatInterval: conf.HeartbeatInterval,
+		Grace:             conf.Grace,
+		OfferValid:        conf.OfferValid,
+		Capabilities:      conf.Capabilities,
+		Data:              f.data,
+		Watchdog:          watchdogArgv(),
+		Log:               log,
+	}
+	if conf.RefuseEscrow {
+		opts.Escrow = refuseEscrow
+	}
+	if keys.tokens.Load() != nil {
+		opts.Authenticate = keys.principal
+	}
+	return opts
+}
+
+// openProvider makes the provider and lets it read its files again at SIGHUP; stop ends that.
+func (g *globals) openProvider(opts acmp.Options, keys *provideKeys) (p *acmp.Provider, stop func(), err error) {
+	if p, err = acmp.New(opts); err != nil {
+		return nil, nil, failf(exitUsage, "%s: %w", g.config, err)
+	}
+	return p, g.reloadOnHangup(p, keys, opts.Log), nil
 }
 
 // watchdogArgv starts this program as the watchdog of its commands.
@@ -150,34 +178,48 @@ func watchdogArgv() []string {
 	return []string{self, "provide", "watchdog"}
 }
 
-func (g *globals) printDescriptor(p *acmp.Provider, f *provideFlags) error {
-	endpoint := "stdio"
-	if !f.stdio {
-		endpoint = f.scheme() + f.listen + mcpPath
-		if strings.HasSuffix(f.listen, ":0") {
-			endpoint = "" // known only once it listens
-		}
+func (g *globals) printDescriptor(opts acmp.Options, f *provideFlags) error {
+	d, err := acmp.Describe(opts, f.endpoint())
+	if err != nil {
+		return failf(exitUsage, "%s: %w", g.config, err)
 	}
 	enc := json.NewEncoder(g.sys.Stdout)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(p.Describe(endpoint)); err != nil {
+	if err := enc.Encode(d); err != nil {
 		return failf(exitFailed, "print the descriptor: %w", err)
 	}
 	return nil
 }
 
-func (g *globals) provideStdio(ctx context.Context, p *acmp.Provider, opts acmp.Options) error {
+// endpoint is where a buyer finds the provider; "" where the flags do not tell: a
+// port that is picked once it listens, or all addresses of this machine.
+func (f *provideFlags) endpoint() string {
+	if f.stdio {
+		return "stdio"
+	}
+	host, port, err := net.SplitHostPort(f.listen)
+	if ip := net.ParseIP(host); err != nil || port == "0" || host == "" || ip != nil && ip.IsUnspecified() {
+		return ""
+	}
+	return f.scheme() + f.listen + mcpPath
+}
+
+func (g *globals) provideStdio(ctx context.Context, opts acmp.Options, keys *provideKeys) error {
 	if opts.Authenticate != nil {
 		token := g.sys.Env("ACMP_BEARER_TOKEN")
 		if _, ok := opts.Authenticate(token); token == "" || !ok { // D-20
 			return failf(exitUsage, "--tokens is given, and ACMP_BEARER_TOKEN does not hold one of its tokens; start this program with a valid one")
 		}
 	}
+	p, stopReload, err := g.openProvider(opts, keys)
+	if err != nil {
+		return err
+	}
+	defer stopReload()
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- p.ServeStdio(serving, g.sys.Stdin, g.sys.Stdout) }()
-	var err error
 	select {
 	case err = <-ended: // the caller has gone: nobody waits for what still runs
 		gone, cancel := context.WithCancel(serving)
@@ -196,22 +238,19 @@ func (g *globals) provideStdio(ctx context.Context, p *acmp.Provider, opts acmp.
 	return nil
 }
 
-func (g *globals) provideHTTP(ctx context.Context, p *acmp.Provider, f *provideFlags, keys *provideKeys, log *slog.Logger) error {
+func (g *globals) provideHTTP(ctx context.Context, opts acmp.Options, f *provideFlags, keys *provideKeys) error {
 	after := context.WithoutCancel(ctx)
-	if f.tokens == "" && !loopbackAddress(f.listen) {
-		defer p.Close(after)
-		return failf(exitUsage, "%s can be reached from other machines, and no --tokens are given; listen on 127.0.0.1 or name tokens", f.listen)
-	}
-	if !f.tls.On() && !f.insecureHTTP && !loopbackAddress(f.listen) {
-		defer p.Close(after)
-		return failf(exitUsage, "%s can be reached from other machines, and tokens must not travel in the clear; name --tls-cert and --tls-key, or say --insecure-http", f.listen)
-	}
-	l, err := net.Listen("tcp", f.listen)
+	l, err := listen(ctx, f.listen)
 	if err != nil {
-		defer p.Close(after)
-		return failf(exitUsage, "cannot listen on %s: %w", f.listen, err)
+		return err
 	}
-	url := f.scheme() + l.Addr().String() + mcpPath
+	defer l.Close() // the server has closed it, unless it never began
+	p, stopReload, err := g.openProvider(opts, keys)
+	if err != nil {
+		return err
+	}
+	defer stopReload()
+	url := f.scheme() + reachable(l.Addr()) + mcpPath
 	if keys.tls != nil {
 		l = keys.tls.Listener(l)
 	}
@@ -222,7 +261,7 @@ func (g *globals) provideHTTP(ctx context.Context, p *acmp.Provider, f *provideF
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
@@ -230,7 +269,7 @@ func (g *globals) provideHTTP(ctx context.Context, p *acmp.Provider, f *provideF
 		_ = srv.Close()
 		return errors.Join(err, p.Close(after))
 	}
-	log.Info("providing", "url", url, "capabilities", len(p.Settings().Features.Capabilities))
+	opts.Log.Info("providing", "url", url, "capabilities", len(p.Settings().Features.Capabilities))
 	select {
 	case err = <-served:
 	case <-ctx.Done():
@@ -257,17 +296,4 @@ func (g *globals) printReady(line map[string]any) error {
 		return failf(exitFailed, "print the ready line: %w", err)
 	}
 	return nil
-}
-
-// loopbackAddress reports whether only this machine can reach addr.
-func loopbackAddress(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -272,17 +275,79 @@ func TestProvideRefusals(t *testing.T) {
 	}
 }
 
-// A-053: the descriptor is the declaration that server/discover shows.
+// The address is checked, and taken, before anything is on disk; what is wrong with
+// it is told in words, with what to do.
+func TestProvideTakesTheAddressFirst(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	config := provideFile(t, "caps.yaml", capabilitiesYAML)
+	for _, tc := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--listen", "nowhere"}, "nowhere is no address to listen on; give HOST:PORT"},
+		{[]string{"--listen", "127.0.0.1:99999"}, "the port must be a number from 0 to 65535"},
+		{[]string{"--listen", "\x1b[2J"}, "is no address to listen on"},
+		{[]string{"--listen", "203.0.113.7:7190", "--insecure-http", "--tokens", provideFile(t, "tokens.yaml", "- {identity: a, role: worker, token: SECRET123-SECRET123}\n")}, "this machine does not have that address"},
+		{[]string{"--listen", "0.0.0.0:0"}, "can be reached from other machines, and no --tokens are given"},
+		{[]string{"--listen", taken.Addr().String()}, "another program does; give another --listen"},
+		{[]string{"--listen", "127.0.0.1:99999", "--print-descriptor"}, "the port must be a number from 0 to 65535"},
+	} {
+		data := filepath.Join(t.TempDir(), "outcomes")
+		got := runWith(t.Context(), "", map[string]string{}, append([]string{"provide", "--config", config, "--data", data}, tc.args...)...)
+		if got.code != exitUsage || !strings.Contains(got.stderr, tc.says) || strings.Count(got.stderr, "\n") != 1 || strings.ContainsRune(got.stderr, '\x1b') || got.stdout != "" {
+			t.Errorf("%q: exit %d, stdout %q, stderr %q", tc.args, got.code, got.stdout, got.stderr)
+		}
+		if _, err := os.Stat(data); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q left %s behind", tc.args, data)
+		}
+	}
+}
+
+// A-053: the descriptor is the declaration that server/discover shows, byte for byte
+// what a running provider with the same flags says; nothing is made on disk.
 func TestProvideDescriptor(t *testing.T) {
-	var out, errs bytes.Buffer
-	code := Run(t.Context(), []string{"provide", "--config", provideFile(t, "caps.yaml", capabilitiesYAML), "--print-descriptor", "--listen", "127.0.0.1:4000"},
-		Sys{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }})
-	var d struct {
+	config, data := provideFile(t, "caps.yaml", capabilitiesYAML), filepath.Join(t.TempDir(), "outcomes")
+	type descriptor struct {
 		Endpoint   string
 		ProviderID string `json:"provider_id"`
-		ACMP       struct{ Version, Role string }
+		ACMP       json.RawMessage
 	}
-	if err := json.Unmarshal(out.Bytes(), &d); err != nil || code != 0 || d.Endpoint != "http://127.0.0.1:4000/mcp" || d.ProviderID != "agent:test:here" || d.ACMP.Version != "0.1.0" {
-		t.Errorf("code %d: %v: %s%s", code, err, out.String(), errs.String())
+	describe := func(args ...string) (d descriptor) {
+		t.Helper()
+		got := runWith(t.Context(), "", map[string]string{}, append([]string{"provide", "--config", config, "--data", data, "--print-descriptor"}, args...)...)
+		if err := json.Unmarshal([]byte(got.stdout), &d); err != nil || got.code != 0 || got.stderr != "" || d.ProviderID != "agent:test:here" {
+			t.Errorf("%v: code %d: %v: %s%s", args, got.code, err, got.stdout, got.stderr)
+		}
+		return d
+	}
+	for endpoint, args := range map[string][]string{
+		"http://127.0.0.1:4000/mcp": {"--listen", "127.0.0.1:4000"},
+		"stdio":                     {"--stdio"},
+	} {
+		if d := describe(args...); d.Endpoint != endpoint {
+			t.Errorf("%v: endpoint %q", args, d.Endpoint)
+		}
+	}
+	for _, unknown := range []string{"127.0.0.1:0", ":7190", "0.0.0.0:7190"} { // no address that a buyer could call
+		if d := describe("--listen", unknown); d.Endpoint != "" {
+			t.Errorf("%s: endpoint %q", unknown, d.Endpoint)
+		}
+	}
+	told := describe()
+	if _, err := os.Stat(data); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s was made", data)
+	}
+	p := startProvideWith(t, config, "--data", data)
+	body := bodyOf(t, p.post(t, `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, "Mcp-Method", "server/discover"))
+	var want bytes.Buffer
+	if err := json.Compact(&want, told.ACMP); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(body, want.String()) || !strings.Contains(body, `"task_memory":true`) {
+		t.Errorf("described %s\nserved %s", want.String(), body)
 	}
 }

@@ -31,6 +31,7 @@ func (p *Provider) prepareAll(o *Options, old *live) *live {
 		OutputStreaming:     !o.NoStreaming,
 		InputStreaming:      !o.NoInputStreaming,
 		HeartbeatIntervalMS: l.interval.Milliseconds(),
+		TaskMemory:          o.Data != "",
 	})
 	for _, c := range o.Capabilities {
 		var was *Capability

@@ -131,7 +131,13 @@ type Descriptor struct {
 	ACMP       acmp.Settings `json:"acmp"`
 }
 
-// Describe gives the descriptor for endpoint, a URL or "stdio".
-func (p *Provider) Describe(endpoint string) Descriptor {
-	return Descriptor{Endpoint: strings.TrimSpace(endpoint), ProviderID: p.opts.ProviderID, ACMP: p.Settings()}
+// Describe gives the descriptor of the provider that [New] would make of opts, for
+// endpoint: a URL, "stdio", or "" where it is not known. Nothing is started, and
+// nothing made on disk.
+func Describe(opts Options, endpoint string) (Descriptor, error) {
+	if err := opts.validate(); err != nil {
+		return Descriptor{}, err
+	}
+	p := &Provider{opts: opts}
+	return Descriptor{Endpoint: strings.TrimSpace(endpoint), ProviderID: opts.ProviderID, ACMP: p.prepareAll(&opts, nil).settings}, nil
 }
