@@ -192,7 +192,7 @@ func openAPISchemas() object {
 	out["Refusal"] = object{"type": "object", "additionalProperties": false, "required": []any{"protocol_version", "error"},
 		"properties": object{"protocol_version": versionSchema(), "error": ref("error")}}
 	out["Health"] = object{"type": "object", "additionalProperties": false, "required": []any{"protocol_version", "status", "revision"},
-		"properties": object{"protocol_version": versionSchema(), "status": object{"const": "ok"}, "revision": object{"type": "integer"}}}
+		"properties": object{"protocol_version": versionSchema(), "status": object{"const": "ok"}, "revision": object{"type": "integer"}, "version": object{"type": "string"}}}
 	maps.Copy(out, reflected())
 	return out
 }

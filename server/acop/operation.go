@@ -43,7 +43,11 @@ func (s *Server) operation(w *recorder, r *http.Request) bool {
 			return true
 		}
 	}
-	v.reply(map[string]any{"protocol_version": core.ProtocolVersion, "status": "ok", "revision": s.opts.Store.Revision()})
+	health := map[string]any{"protocol_version": core.ProtocolVersion, "status": "ok", "revision": s.opts.Store.Revision()}
+	if s.opts.Version != "" {
+		health["version"] = s.opts.Version
+	}
+	v.reply(health)
 	return true
 }
 

@@ -40,6 +40,8 @@ type Options struct {
 	SweepEvery time.Duration
 	// KeepAlive is how often an idle event stream gets a comment; 0 means 15 s.
 	KeepAlive time.Duration
+	// Version of the program, shown at /healthz; "" shows none.
+	Version string
 }
 
 // Server is the owner. It is safe for concurrent use.
