@@ -45,7 +45,8 @@ type attempt struct {
 	tooLarge   bool
 	early      map[int64]acmp.StreamChunk
 	earlyBytes int
-	gap        *time.Timer
+	gap        *time.Timer // of chunk gapAt, which is missing; nil without a gap
+	gapAt      int64
 }
 
 func newAttempt(t *task, fresh bool) *attempt {
@@ -138,12 +139,40 @@ func (a *attempt) order(c *acmp.StreamChunk) (more []acmp.StreamChunk, due bool)
 		a.count(&n)
 		more = append(more, n)
 	}
-	if a.gap != nil && (a.final || len(a.early) == 0) {
+	a.watchGap()
+	return more, true
+}
+
+// watchGap keeps the timer of the chunk that is missing now: each gap has its own
+// time, however long those before it were open.
+func (a *attempt) watchGap() {
+	open := len(a.early) > 0 && !a.final
+	if a.gap != nil && (!open || a.gapAt != a.next) {
 		a.gap.Stop()
 		a.gap = nil
 	}
-	return more, true
+	if open && a.gap == nil {
+		missing := a.next
+		a.gapAt = missing
+		a.gap = time.AfterFunc(gapWait, func() { a.gapStays(missing) })
+	}
 }
+
+// gapStays fails the task when chunk missing is missing still. While our own
+// consumer keeps the stream from being read, the chunk may be on its way.
+func (a *attempt) gapStays(missing int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.ended || a.gap == nil || a.gapAt != missing:
+	case a.blocked:
+		a.gap.Reset(gapWait)
+	default:
+		a.violate(missingChunk(missing))
+	}
+}
+
+func missingChunk(seq int64) string { return fmt.Sprintf("chunk %d is missing", seq) }
 
 // count notes that c is the next of the output.
 func (a *attempt) count(c *acmp.StreamChunk) {
@@ -160,7 +189,7 @@ func (a *attempt) hold(c acmp.StreamChunk) {
 		return
 	}
 	if len(a.early) >= maxEarly || a.earlyBytes+len(c.Chunk.Data) > maxEarlyBytes {
-		a.violate(fmt.Sprintf("chunk %d is missing", a.next))
+		a.violate(missingChunk(a.next))
 		return
 	}
 	if a.early == nil {
@@ -168,10 +197,7 @@ func (a *attempt) hold(c acmp.StreamChunk) {
 	}
 	a.early[c.Seq] = c
 	a.earlyBytes += len(c.Chunk.Data)
-	if a.gap == nil {
-		missing := a.next
-		a.gap = time.AfterFunc(gapWait, func() { a.violation(fmt.Sprintf("chunk %d is missing", missing)) })
-	}
+	a.watchGap()
 }
 
 // heartbeat implements sink.

@@ -2,7 +2,6 @@ package acmp
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -40,7 +39,7 @@ func checkResult(raw json.RawMessage, p acmp.InvokeParams, d streamed) (*acmp.Re
 func (d streamed) check(res *acmp.Result, p acmp.InvokeParams) string {
 	switch {
 	case d.missing:
-		return fmt.Sprintf("chunk %d is missing", d.chunks)
+		return missingChunk(d.chunks)
 	case res.OutputStreamed && !p.Stream:
 		return "the result says its output was streamed, which was not asked for"
 	case res.OutputStreamed && !d.final:
