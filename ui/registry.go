@@ -205,7 +205,9 @@ func (m *Model) enabled(a *action, s subject) (bool, string) {
 	if a.can == nil {
 		return true, ""
 	}
-	return a.can(m, s)
+	ok, why := a.can(m, s)
+	// A reason quotes states and names that others wrote (B96).
+	return ok, clean(why)
 }
 
 // fits reports whether the row is of a kind the action acts on.

@@ -228,6 +228,12 @@ func TestOverlay(t *testing.T) {
 	if got := fmt.Sprint(ansi.Strip(base[0]), ansi.Strip(base[1]), ansi.Strip(base[2])); got != "aaaaaaaabbbXXbbbc  YY" {
 		t.Errorf("%q", got)
 	}
+	// B04: wide characters under either edge.
+	base = []string{"你好世界", "a你好世b"}
+	Overlay(base, []string{"XX", "YY"}, 3, 0, 2)
+	if got := fmt.Sprint(ansi.Strip(base[0]), ansi.Strip(base[1])); got != "你 XX 界a你YY世b" {
+		t.Errorf("%q", got)
+	}
 }
 
 // Ages in sentences read as sentences, also in the first second.

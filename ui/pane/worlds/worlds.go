@@ -280,8 +280,12 @@ func Strange(x string) *fleet.State {
 			i.Blockers = []acop.Blocker{{BlockerCode: x, Summary: x, DependsOnWorkItemID: x}}
 			i.SupersededBy, i.Acceptance = x, &acop.Acceptance{AcceptedBy: x, Notes: x}
 			i.Completion = &acop.Completion{CompletedBy: x, Evidence: acop.CompletionEvidence{ValidationResults: []string{x}}}
+			i.ValidationRequirements = []acop.ValidationRequirement{{RequirementID: x, Kind: x, Summary: x}}
 			if st.Held() {
 				Hold(i, x, time.Minute, x)
+			}
+			if st == acop.StatusReady {
+				i.Intents = []acop.Intent{{State: acop.IntentWaiting, ClaimIntent: acop.ClaimIntent{ClaimIntentID: x, WorkItemID: i.ID(), WorkerAgentUID: x, RequestedAtUTC: ago(time.Minute), RequestedTTLSeconds: 600, Scope: x}}}
 			}
 			w.Status = st
 		}))
@@ -294,6 +298,8 @@ func Strange(x string) *fleet.State {
 	s.Apply(fleet.TaskHappened{Event: acmp.TaskEvent{Kind: acmp.EventHeartbeat, TaskID: x, At: Now, Detail: x}})
 	chunk(s, x, 0, "text", x+"\n"+x, 0, false)
 	s.Apply(fleet.TaskHappened{Event: acmp.TaskEvent{Kind: acmp.EventError, TaskID: x, At: Now, Err: &acmp.Error{Code: 7, Message: x, Data: map[string]any{x: x}}}})
+	live := acmp.InvokeParams{TaskID: "live " + x, Capability: x}
+	s.Apply(fleet.TaskHappened{Event: acmp.TaskEvent{Kind: acmp.EventSent, TaskID: live.TaskID, At: Now, Provider: x, Params: &live, Attempt: 1, Deadline: Now.Add(time.Minute)}})
 	s.Apply(fleet.OwnerEvent{At: Now, Event: acop.Event{Family: acop.Family(x), Revision: 5000, Last: true, Actor: x, OnBehalfOf: x, Verb: x, WorkItemID: x, From: acop.Status(x), To: acop.Status(x), Reason: x, Code: x, RefusedVerb: x}})
 	s.Apply(fleet.OwnAct{At: Now, ID: 1, Act: acop.Act{Verb: acop.Verb(x), WorkItemID: x, Reason: x}, Done: true, Err: acop.Errorf(acop.Code(x), "%s", x)})
 	return s
