@@ -155,16 +155,27 @@ func TestTurnsAndPause(t *testing.T) {
 	})
 }
 
-// Whatever is cut anywhere, what is whole is passed on unchanged and in order.
+// Wherever the input is cut, the part that is passed on ends where a unit of the
+// whole input ends: nothing is torn that belongs together.
 func FuzzWhole(f *testing.F) {
-	f.Add([]byte("a\x1b[<65;1;2Mb\x1b]11;x\x07\xe4\xbd\xa0\x1bOP"))
+	for _, s := range []string{"a\x1b[<65;1;2Mb\x1b]11;x\x07\xe4\xbd\xa0\x1bOP", "000000\xd2\xd3", "\x1b\x1b[A"} {
+		f.Add([]byte(s))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		n := whole(b)
-		if n < 0 || n > len(b) {
-			t.Fatalf("whole gave %d of %d", n, len(b))
+		b = b[:min(len(b), 200)] // every cut is tried: the work grows with the square
+		ends := map[int]bool{0: true}
+		for i := 0; i < len(b); {
+			n := next(b[i:])
+			if n == 0 {
+				break
+			}
+			i += n
+			ends[i] = true
 		}
-		if m := whole(b[:n]); m != n {
-			t.Fatalf("the whole part %q is not whole: %d of %d", b[:n], m, n)
+		for cut := range len(b) + 1 {
+			if n := whole(b[:cut]); !ends[n] {
+				t.Fatalf("%q cut at %d is passed on up to %d, in the middle of a unit", b, cut, n)
+			}
 		}
 	})
 }
