@@ -143,6 +143,7 @@ func (b *ownerBox) open(ctx context.Context, o ownerOptions) (err error) {
 	}
 	b.owner, err = owner.New(owner.Options{
 		Store: b.store, Tokens: b.tokens, Config: o.Config, Log: o.Log, AnyHost: !loopbackAddress(o.Listen),
+		Version: build().Version,
 	})
 	if err != nil {
 		return failf(exitUsage, "%w", err)
