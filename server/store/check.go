@@ -30,7 +30,7 @@ func Check(ctx context.Context, dir string) (last uint64, err error) {
 		last = c.found.last
 	}
 	var damage *DamageError
-	if len(s.lost.list) > 0 && errors.As(err, &damage) {
+	if s.lost != nil && len(s.lost.list) > 0 && errors.As(err, &damage) {
 		err = nil
 	}
 	return last, err
