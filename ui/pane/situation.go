@@ -22,8 +22,8 @@ type Situation struct {
 	More string
 }
 
-// SituationCells is the room that glyph and word of any situation take.
-const SituationCells = 12
+// WordCells is the room that the word of any situation takes.
+const WordCells = 10
 
 // SituationOf judges t at now. The states of the protocol come first; what the
 // buyer observes about a running task follows. Every screen says the same of one

@@ -227,8 +227,8 @@ func (s *Screen) taskLines(c *screen.Ctx, r rect, tasks []*fleet.Task) []string 
 	}
 	out := []string{heading(c, fmt.Sprintf("LIVE TASKS (%d)", len(tasks)), "life: what is left of 3 heartbeats", s.part == partTasks, r.w)}
 	ws := kit.Widths([]kit.Col{
-		{W: 1}, {W: 10}, {W: 15, Min: 8, Grow: 1}, {W: pane.SituationCells, Min: 1}, {W: kit.BarCells}, {W: 5, Right: true},
-		{W: 4, Right: true, Rank: 3}, {W: 10, Rank: 1}, {W: 8, Rank: 2}, {W: 20, Min: 16, Grow: 4, Rank: 5},
+		{W: 1}, {W: 10}, {W: 15, Min: 8, Grow: 1}, {W: 1}, {W: pane.WordCells, Rank: 3}, {W: kit.BarCells}, {W: 5, Right: true},
+		{W: 4, Right: true, Rank: 2}, {W: 10, Rank: 1}, {W: 8, Rank: 4}, {W: 20, Min: 16, Grow: 4, Rank: 5},
 	}, r.w)
 	from, to := s.tasks.Visible(len(tasks))
 	for i := from; i < to; i++ {
@@ -249,11 +249,7 @@ func (s *Screen) taskRow(c *screen.Ctx, t *fleet.Task, selected bool, ws []int, 
 		lead = st.G.Mark
 	}
 	sit := pane.SituationOf(st, t, c.Now)
-	mark := sit.Glyph
-	if ws[3] >= pane.SituationCells {
-		mark += " " + sit.Word
-	}
-	bar, life := lifeBar(c, t, ws[4])
+	bar, life := lifeBar(c, t, ws[5])
 	progress := ""
 	if t.Progress != nil {
 		progress = strconv.Itoa(int(*t.Progress*100)) + "%"
@@ -266,13 +262,14 @@ func (s *Screen) taskRow(c *screen.Ctx, t *fleet.Task, selected bool, ws []int, 
 		kit.Cell{Text: lead, Style: st.Accent, W: ws[0]},
 		kit.Cell{Text: pane.CleanID(st.G, t.ID, ws[1]), Style: st.Muted, W: ws[1]},
 		kit.Cell{Text: pane.Clean(t.Params.Capability, ws[2]), Style: st.Text, W: ws[2]},
-		kit.Cell{Text: mark, Style: sit.Style, W: ws[3]},
-		kit.Cell{Text: bar, Style: life, W: ws[4], Bar: true},
-		kit.Cell{Text: lastSign(c, t), Style: life, W: ws[5], Right: true},
-		kit.Cell{Text: progress, Style: st.Text, W: ws[6], Right: true},
-		kit.Cell{Text: left, Style: deadlineStyle(c, t), W: ws[7], Right: true},
-		kit.Cell{Text: ceiling(t), Style: st.Muted, W: ws[8]},
-		kit.Cell{Text: says(t, ws[9]), Style: st.Muted, W: ws[9]},
+		kit.Cell{Text: sit.Glyph, Style: sit.Style, W: ws[3]},
+		kit.Cell{Text: sit.Word, Style: sit.Style, W: ws[4]},
+		kit.Cell{Text: bar, Style: life, W: ws[5], Bar: true},
+		kit.Cell{Text: lastSign(c, t), Style: life, W: ws[6], Right: true},
+		kit.Cell{Text: progress, Style: st.Text, W: ws[7], Right: true},
+		kit.Cell{Text: left, Style: deadlineStyle(c, t), W: ws[8], Right: true},
+		kit.Cell{Text: ceiling(t), Style: st.Muted, W: ws[9]},
+		kit.Cell{Text: says(t, ws[10]), Style: st.Muted, W: ws[10]},
 	)
 }
 
