@@ -1,3 +1,5 @@
+//go:build unix
+
 package acop
 
 import (
@@ -99,40 +101,46 @@ func (b *box) claimFast(c *http.Client, token, item string) error {
 	return nil
 }
 
+// claimFloor is the least time that one claim after the other can take: a bare
+// HTTP exchange and a bare synced write of the engine.
+func claimFloor(b *testing.B, c *http.Client) time.Duration {
+	b.Helper()
+	s, js, data := echo(b), engine(b), make([]byte, claimWritten)
+	return each(b, func(int) error { return exchange(c, s.URL) }) + each(b, func(i int) error {
+		_, err := js.Publish(context.Background(), fmt.Sprint("floor.", i), data)
+		return err
+	})
+}
+
 // BenchmarkClaims measures durable claims over HTTP, each of another item, and
-// sets them beside the folder's own write+fsync rate.
+// sets them beside the folder's own write+fsync rate and beside what HTTP and
+// the engine take by themselves, one claim at a time.
 func BenchmarkClaims(b *testing.B) {
 	for _, clients := range []int{1, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			bx := benchBox(b)
 			seed(b, bx.store, b.N)
-			disk := syncRate(b, bx.dir)
 			c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+			floor := claimFloor(b, c)
+			disk := syncRate(b, bx.dir)
 			token := bx.tokens["worker-http"]
 			took := make([]time.Duration, b.N)
-			var next atomic.Int64
 			b.ResetTimer()
-			began := time.Now()
-			var wg sync.WaitGroup
-			for range clients {
-				wg.Go(func() {
-					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
-						at := time.Now()
-						if err := bx.claimFast(c, token, fmt.Sprint("item ", i)); err != nil {
-							b.Error(err)
-							return
-						}
-						took[i-1] = time.Since(at)
-					}
-				})
-			}
-			wg.Wait()
+			began, cpu := time.Now(), cpuTime()
+			crowd(b, clients, b.N, func(i int) error {
+				at := time.Now()
+				err := bx.claimFast(c, token, fmt.Sprint("item ", i))
+				took[i-1] = time.Since(at)
+				return err
+			})
 			rate := float64(b.N) / time.Since(began).Seconds()
 			b.StopTimer()
+			reportCPU(b, cpu)
 			slices.Sort(took)
 			b.ReportMetric(rate, "claims/s")
 			b.ReportMetric(disk, "fsyncs/s")
 			b.ReportMetric(100*rate/disk, "%of-fsync")
+			b.ReportMetric(100*rate*floor.Seconds(), "%of-floor")
 			b.ReportMetric(float64(took[b.N*99/100].Microseconds())/1000, "p99-ms")
 		})
 	}

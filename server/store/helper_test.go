@@ -138,6 +138,10 @@ func dump(s *Store) map[string]any {
 			}
 		}
 	}
+	ends := []string{}
+	for it := range s.p.ends.after(nil) {
+		ends = append(ends, it.WorkItem.WorkItemID)
+	}
 	ans := map[string]Idempotency{}
 	revs := map[string]uint64{}
 	for k, a := range s.p.answers.byScope {
@@ -146,7 +150,7 @@ func dump(s *Store) map[string]any {
 	return map[string]any{
 		"head": s.p.head.rev, "sum": s.p.head.sum.String(), "items": s.p.items, "order": order, "tags": s.p.tags, "waits": s.p.waits,
 		"live": s.p.live, "ended": s.p.ended, "intents": s.p.intents, "entries": s.p.entries, "entriesOf": s.p.entriesOf,
-		"settings": s.p.settings, "answers": ans, "answerRevs": revs, "watched": s.p.watched,
+		"settings": s.p.settings, "answers": ans, "answerRevs": revs, "ends": ends,
 	}
 }
 

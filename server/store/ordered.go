@@ -30,6 +30,9 @@ func byPriority(a, b *acop.Item) int {
 	return cmp.Or(cmp.Compare(rank(b.WorkItem.Priority), rank(a.WorkItem.Priority)), byLatest(a, b))
 }
 
+// byEnd orders by the moment at which time alone will change an item.
+func byEnd(a, b *acop.Item) int { return cmp.Or(nextEnd(a).Compare(nextEnd(b)), byID(a, b)) }
+
 func rank(p acop.Priority) int {
 	return slices.Index([]acop.Priority{acop.PriorityLow, acop.PriorityMedium, acop.PriorityHigh, acop.PriorityUrgent}, p)
 }

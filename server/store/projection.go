@@ -15,7 +15,7 @@ type projection struct {
 	items    map[string]*acop.Item
 	byStatus map[acop.Status]map[Order]*sorted
 	tags     map[string]map[string]struct{} // see tagsOf; to item ids
-	watched  map[string]*acop.Item          // items with a lease or a waiting intent
+	ends     *sorted                        // items with a lease or an intent that runs out, by nextEnd
 	waits    map[string]map[string]struct{} // item id -> ids of items that wait for it
 
 	live    map[string]string     // claim id -> id of the item that holds it
@@ -38,7 +38,7 @@ func newProjection() *projection {
 		items:     map[string]*acop.Item{},
 		byStatus:  map[acop.Status]map[Order]*sorted{},
 		tags:      map[string]map[string]struct{}{},
-		watched:   map[string]*acop.Item{},
+		ends:      &sorted{cmp: byEnd},
 		waits:     map[string]map[string]struct{}{},
 		live:      map[string]string{},
 		ended:     map[string]acop.Claim{},
@@ -110,10 +110,11 @@ func (p *projection) putItem(it *acop.Item) {
 	for _, n := range it.Intents {
 		p.intents[n.ClaimIntent.ClaimIntentID] = id
 	}
-	if it.Lease != nil || hasWaiting(it) {
-		p.watched[id] = it
-	} else {
-		delete(p.watched, id)
+	if old != nil && hasEnd(old) {
+		p.ends.remove(old)
+	}
+	if hasEnd(it) {
+		p.ends.insert(it)
 	}
 }
 
@@ -218,15 +219,6 @@ func dependsOn(it *acop.Item) []string {
 		}
 	}
 	return ids
-}
-
-func hasWaiting(it *acop.Item) bool {
-	for _, n := range it.Intents {
-		if n.State == acop.IntentWaiting {
-			return true
-		}
-	}
-	return false
 }
 
 // terminal reports whether no transition leads out of s (core "State machine").

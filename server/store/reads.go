@@ -90,30 +90,16 @@ func (s *Store) Dependents(workItemID string) []string {
 
 // LiveLeases lists the items that somebody holds, those that end first in front.
 func (s *Store) LiveLeases() []*acop.Item {
-	return s.pick(func(it *acop.Item) bool { return it.Lease != nil }, leaseEnd)
-}
-
-// Due lists the items whose lease, or one of whose waiting intents, ran out at
-// or before now, the longest overdue in front (H-081).
-func (s *Store) Due(now time.Time) []*acop.Item {
-	return s.pick(func(it *acop.Item) bool {
-		end := nextEnd(it)
-		return !end.IsZero() && !now.Before(end)
-	}, nextEnd)
-}
-
-// pick selects among the items with a lease or a waiting intent.
-func (s *Store) pick(want func(*acop.Item) bool, key func(*acop.Item) time.Time) []*acop.Item {
 	s.mu.RLock()
-	var out []*acop.Item
-	for _, it := range s.p.watched {
-		if want(it) {
+	out := make([]*acop.Item, 0, len(s.p.live))
+	for it := range s.p.ends.after(nil) {
+		if it.Lease != nil {
 			out = append(out, it)
 		}
 	}
 	s.mu.RUnlock()
 	slices.SortFunc(out, func(a, b *acop.Item) int {
-		if c := key(a).Compare(key(b)); c != 0 {
+		if c := leaseEnd(a).Compare(leaseEnd(b)); c != 0 {
 			return c
 		}
 		return byID(a, b)
@@ -121,7 +107,28 @@ func (s *Store) pick(want func(*acop.Item) bool, key func(*acop.Item) time.Time)
 	return out
 }
 
+// Due lists the items whose lease, or one of whose waiting intents, ran out at
+// or before now, the longest overdue in front (H-081). It looks at no others.
+func (s *Store) Due(now time.Time) []*acop.Item {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []*acop.Item
+	for it := range s.p.ends.after(nil) {
+		end := nextEnd(it)
+		if now.Before(end) {
+			break
+		}
+		if !end.IsZero() {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
 func leaseEnd(it *acop.Item) time.Time { return it.Lease.Claim.ExpiresAtUTC.Std() }
+
+// hasEnd reports whether time alone can change the item, or somebody holds it.
+func hasEnd(it *acop.Item) bool { return it.Lease != nil || !nextEnd(it).IsZero() }
 
 // nextEnd is when the first of the item's clocks runs out; zero without one.
 func nextEnd(it *acop.Item) time.Time {
@@ -129,7 +136,8 @@ func nextEnd(it *acop.Item) time.Time {
 	if it.Lease != nil {
 		end = leaseEnd(it)
 	}
-	for _, n := range it.Intents {
+	for i := range it.Intents {
+		n := &it.Intents[i]
 		at := n.ExpiresUTC.Std()
 		if n.State == acop.IntentWaiting && !at.IsZero() && (end.IsZero() || at.Before(end)) {
 			end = at

@@ -11,6 +11,13 @@ import (
 	"signalbox/model/acop"
 )
 
+func ids(its []*acop.Item) (out []string) {
+	for _, it := range its {
+		out = append(out, it.WorkItem.WorkItemID)
+	}
+	return out
+}
+
 // H-081 at the store: what ran out is found, at its instant and not before.
 func TestDue_H081(t *testing.T) {
 	s := open(t, Options{})
@@ -20,12 +27,6 @@ func TestDue_H081(t *testing.T) {
 	b := mustItem(t, s, "b").Clone()
 	b.Intents = []acop.Intent{{ClaimIntent: acop.ClaimIntent{ClaimIntentID: "i", RequestedAtUTC: acop.NewTime(start)}, State: acop.IntentWaiting, ExpiresUTC: acop.NewTime(start.Add(2 * time.Minute))}}
 	commit(t, s, itemChange(b))
-	ids := func(its []*acop.Item) (out []string) {
-		for _, it := range its {
-			out = append(out, it.WorkItem.WorkItemID)
-		}
-		return out
-	}
 	for _, c := range []struct {
 		at   time.Duration
 		want []string
