@@ -198,7 +198,7 @@ func encodeClaimVerb(act *acop.Act) (*wireAct, error) {
 		body.str("worker_agent_uid", act.Worker)
 		body["completion_evidence"] = evidence(act.Evidence)
 	case acop.VerbHeartbeat:
-		body.str("progress_summary", act.Reason)
+		body.str("progress_status", act.ProgressStatus).str("progress_summary", act.Reason)
 		body["observed_at_utc"] = acop.NewTime(time.Now())
 	case acop.VerbRevoke:
 		body["reason"] = act.Reason

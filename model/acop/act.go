@@ -50,6 +50,8 @@ type Act struct {
 	// Reason is the free text of the act: reason, note, acceptance_notes,
 	// release_reason or progress_summary, as the verb names it.
 	Reason string `json:"reason,omitempty"`
+	// ProgressStatus is one word for the state of the work, of a heartbeat only.
+	ProgressStatus string `json:"progress_status,omitempty"`
 	// Disposition of a revoke: ready (default) or released.
 	Disposition Status `json:"disposition,omitempty"`
 	// Decision of a resolve: ready or blocked.

@@ -36,7 +36,7 @@ func reads() []operation {
 		get("work-items", "Work items by filter; the pickup queries", rows, itemQueryNames...),
 		get("pickup", "Latest actionable work for an agent; without agent, for the caller", rows, itemQueryNames...),
 		get("work-items/"+wildcard, "Everything about one work item", ref("Detail"), "min_revision"),
-		get("claims", "Live claims", list("claims", reflect.TypeFor[[]held](), nil), "agent", "work_item", "min_revision"),
+		get("claims", "Live claims", list("claims", reflect.TypeFor[[]held](), object{"at_utc": reflector{}.of(reflect.TypeFor[core.Time]())}), "agent", "work_item", "min_revision"),
 		get("claims/"+wildcard, "One claim, live or ended", oneClaim, "min_revision"),
 		get("claim-intents", "Requests that wait for a lead or were decided lately", list("claim_intents", reflect.TypeFor[[]core.Intent](), nil), "min_revision"),
 		get("blackboard", "Blackboard entries in the owner's order", list("entries", reflect.TypeFor[[]core.Posted](), nil),

@@ -42,8 +42,9 @@ func readClaims(v *visit) {
 	})
 	v.reply(struct {
 		page
-		Claims []held `json:"claims"`
-	}{v.page(), out})
+		AtUTC  core.Time `json:"at_utc"` // the owner's clock: what is left of each is judged by it
+		Claims []held    `json:"claims"`
+	}{v.page(), v.s.service.clock.stamp(), out})
 }
 
 func readClaim(v *visit) {
