@@ -28,8 +28,9 @@ type Options struct {
 	Events func(acmp.TaskEvent)
 	// ProviderSeen takes each change of what is known of a provider.
 	ProviderSeen func(acmp.Provider)
-	// Left hears, during New, of each unfinished task of an earlier run that is
-	// not taken up, and why. nil: only the log does.
+	// Left hears of each unfinished task of an earlier run that is not taken up, and
+	// why: one after the other, from a goroutine that nobody waits for. nil: only the
+	// log does.
 	Left func(taskID, why string)
 	Log  *slog.Logger
 	// Version of this program, for clientInfo.

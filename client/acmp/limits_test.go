@@ -187,15 +187,15 @@ func TestReattachOnlyToTheSameProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.streamed() })
-	var left []string
+	told := make(chan string, 8)
 	b2, _ := newBuyer(t, stranger.URL, func(o *Options) {
 		keep(o)
-		o.Left = func(taskID, why string) { left = append(left, taskID+": "+why) }
+		o.Left = func(taskID, why string) { told <- taskID + ": " + why }
 	})
 	if _, err := b2.find(id); err == nil {
 		t.Error("the task was taken up at another provider")
 	}
-	if len(left) != 1 || !strings.Contains(left[0], id) || !strings.Contains(left[0], p.URL) {
+	if left := <-told; !strings.Contains(left, id) || !strings.Contains(left, p.URL) {
 		t.Errorf("told: %q, want the task and where it was sent", left)
 	}
 	if err := b2.Close(t.Context()); err != nil {

@@ -3,6 +3,7 @@
 package acmp
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -11,4 +12,13 @@ import (
 // back when the process ends in whatever way.
 func lockFile(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}
+
+// syncDir has the system write down which files the folder holds.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

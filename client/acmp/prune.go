@@ -48,7 +48,7 @@ func (d *disk) ended(t *taskFile) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++
-	p.bytes += t.size
+	p.bytes += t.out.size
 	if p.count > d.bounds.Keep/16 || p.bytes > d.bounds.MaxBytes/16 {
 		p.count, p.bytes = 0, 0
 		d.prune()

@@ -1,0 +1,112 @@
+package acmp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"signalbox/model/acmp"
+)
+
+// ledgerLine is one outcome in the cost ledger.
+type ledgerLine struct {
+	At         time.Time    `json:"at_utc"`
+	TaskID     string       `json:"task_id"`
+	Provider   string       `json:"provider"`
+	Capability string       `json:"capability"`
+	Outcome    string       `json:"outcome"` // result or error
+	Code       int          `json:"code,omitempty"`
+	Local      bool         `json:"local,omitempty"`
+	CeilingCU  *json.Number `json:"ceiling_cu,omitempty"`
+	CostCU     json.Number  `json:"cost_cu,omitempty"`
+	Overcharge json.Number  `json:"overcharge_cu,omitempty"`
+	Tokens     int64        `json:"tokens_used,omitempty"`
+}
+
+// account adds the outcome of a task to the ledger, durably: the journal of the
+// task goes after it.
+func (d *disk) account(inv acmp.Invocation, ev acmp.TaskEvent) {
+	if d == nil {
+		return
+	}
+	line := ledgerLine{
+		At: ev.At.UTC(), TaskID: ev.TaskID, Provider: inv.Provider, Capability: inv.Params.Capability,
+		Outcome: string(ev.Kind), CeilingCU: inv.Params.MaxPriceCU, Overcharge: ev.Overcharge,
+	}
+	if ev.Result != nil {
+		line.CostCU, line.Tokens = ev.Result.CostCU, ev.Result.TokensUsed
+	}
+	if ev.Err != nil {
+		line.Code, line.Local = ev.Err.Code, ev.Err.Local
+	}
+	b, err := json.Marshal(line)
+	if err == nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		err = appendLine(d.ledger(), b)
+	}
+	if err != nil {
+		d.log.Warn("cost ledger not written", "cause", err)
+	}
+}
+
+func (d *disk) ledger() string { return filepath.Join(d.dir, "ledger.jsonl") }
+
+// appendLine adds b as a line of its own to the file at path, even where a crash
+// cut the last line off, and has the system write it down.
+func appendLine(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	fi, err := f.Stat()
+	b = append(b, '\n')
+	if err == nil && fi.Size() > 0 {
+		var end [1]byte
+		if _, err = f.ReadAt(end[:], fi.Size()-1); err == nil && end[0] != '\n' {
+			b = append([]byte{'\n'}, b...)
+		}
+	}
+	if err == nil {
+		_, err = f.Write(b)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil && fi.Size() == 0 {
+		err = syncDir(filepath.Dir(path))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// ledgerTail is how much of the end of the ledger is looked at for outcomes whose
+// journal a crash left behind, in bytes: they are among the last.
+const ledgerTail = 1 << 20
+
+// accounted gives the task_ids of the last outcomes in the ledger.
+func (d *disk) accounted() map[string]bool {
+	ids := map[string]bool{}
+	f, err := os.Open(d.ledger())
+	if err != nil {
+		return ids // there is none yet
+	}
+	defer f.Close()
+	if fi, err := f.Stat(); err == nil && fi.Size() > ledgerTail {
+		_, _ = f.Seek(-ledgerTail, io.SeekEnd) // if it fails, more is read
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, 2*ledgerTail))
+	if err != nil {
+		d.log.Warn("cost ledger not read", "cause", err)
+	}
+	for line := range bytes.Lines(raw) {
+		var l ledgerLine
+		if json.Unmarshal(line, &l) == nil && l.Outcome != "" { // else cut off
+			ids[l.TaskID] = true
+		}
+	}
+	return ids
+}
