@@ -22,6 +22,14 @@ func chunkOf(s string) *acmp.TaskEvent {
 	return &acmp.TaskEvent{Kind: acmp.EventChunk, Chunk: acmp.Text(s)}
 }
 
+func bytesOf(s string) *acmp.TaskEvent {
+	return &acmp.TaskEvent{Kind: acmp.EventChunk, Chunk: acmp.Bytes("application/octet-stream", []byte(s))}
+}
+
+func jsonOf(s string) *acmp.TaskEvent {
+	return &acmp.TaskEvent{Kind: acmp.EventChunk, Chunk: acmp.Payload{Type: "json", Data: json.RawMessage(s)}}
+}
+
 func wholeOf(s string) *acmp.TaskEvent {
 	p := acmp.Text(s)
 	return &acmp.TaskEvent{Kind: acmp.EventResult, Result: &acmp.Result{Output: &p}}
@@ -46,6 +54,10 @@ func TestPlainOutputAfterResend(t *testing.T) {
 		"shorter":       {[]*acmp.TaskEvent{chunkOf("one"), againEvent, chunkOf("on"), streamedEnd}, "one", errReplay},
 		"whole instead": {[]*acmp.TaskEvent{chunkOf("one"), wholeOf("one two")}, "one two", nil},
 		"other whole":   {[]*acmp.TaskEvent{chunkOf("one"), wholeOf("two")}, "one", errReplay},
+		"bytes":         {[]*acmp.TaskEvent{bytesOf("\x00\xff\x80a"), bytesOf("b\r\n"), againEvent, bytesOf("\x00\xff"), bytesOf("\x80ab\r\nc"), bytesOf(""), streamedEnd}, "\x00\xff\x80ab\r\nc", nil},
+		"other bytes":   {[]*acmp.TaskEvent{bytesOf("\x00\xff"), againEvent, bytesOf("\x00\xfe"), streamedEnd}, "\x00\xff", errReplay},
+		"json":          {[]*acmp.TaskEvent{jsonOf(`{"a":"b\u2028"}`), jsonOf(`1.50`), againEvent, jsonOf(`{"a":"b\u2028"}`), jsonOf(`1.50`), jsonOf(`null`), chunkOf(""), streamedEnd}, "{\"a\":\"b\\u2028\"}\n1.50\nnull\n", nil},
+		"no base64":     {[]*acmp.TaskEvent{{Kind: acmp.EventChunk, Chunk: acmp.Payload{Type: "image/png", Data: json.RawMessage(`{"url":"x"}`)}}, streamedEnd}, "{\"url\":\"x\"}\n", nil},
 	}
 	for name, c := range cases {
 		var b bytes.Buffer
@@ -58,6 +70,39 @@ func TestPlainOutputAfterResend(t *testing.T) {
 		}
 		if b.String() != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %q, %v", name, b.String(), err)
+		}
+	}
+}
+
+// What the command printed is what stdout gets, byte for byte, in whatever mode
+// the provider sends it and whether or not it is streamed.
+func TestPlainOutputIsTheOutputAlone(t *testing.T) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "all"), all, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startProvideWith(t, provideFile(t, "caps.yaml", `capabilities:
+  - {name: bytes, command: [sh, -c, "cat all; sleep 0.2; cat all"], dir: `+dir+`, output: bytes}
+  - {name: no-bytes, command: ["true"], output: bytes}
+  - {name: text, command: [printf, 'a\r\n\303\251'], output: text}
+  - {name: lines, command: [printf, 'a\r\n\303\251']}
+  - {name: json, command: [printf, '{"a":1.50}\n\n[2]'], output: ndjson}
+`))
+	for name, want := range map[string]string{
+		"bytes": string(all) + string(all), "no-bytes": "", "text": "a\r\n\u00e9", "lines": "a\r\n\u00e9", "json": "{\"a\":1.50}\n[2]\n",
+	} {
+		for _, stream := range []string{"--stream=true", "--stream=false"} {
+			if name == "json" && stream == "--stream=false" {
+				want = "[{\"a\":1.50},[2]]\n" // the values as one
+			}
+			got := runWith(t.Context(), "", invokeEnv(t), "invoke", name, stream, "--provider", "p="+p.url)
+			if got.code != exitOK || got.stdout != want {
+				t.Errorf("%s %s: code %d, stdout %q, stderr %q", name, stream, got.code, got.stdout, got.stderr)
+			}
 		}
 	}
 }
