@@ -68,18 +68,17 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	var program *tea.Program
 	guard := &crash{stop: cancel}
 	feed := newPump(func(facts []fleet.Fact) { program.Send(ui.FactsMsg{Facts: facts}) })
+	var left leftovers
 	buyer, err := acmp.New(acmp.Options{
 		Providers:    d.providers,
 		StateDir:     d.buyerDir,
 		Transcripts:  conf.Transcripts.bounds(),
 		Events:       func(e macmp.TaskEvent) { feed.put(fleet.TaskHappened{Event: e}) },
 		ProviderSeen: func(p macmp.Provider) { feed.put(fleet.ProviderSeen{Provider: p, At: time.Now()}) },
-		Left: func(taskID, why string) {
-			feed.put(fleet.Noted{At: time.Now(), Text: "task " + taskID + " of an earlier run is left alone: " + why})
-		},
-		Log:        d.log,
-		Watchdog:   watchdogArgv(),
-		KeepSilent: true, // the lead decides about a silent task, not a timer
+		Left:         left.note,
+		Log:          d.log,
+		Watchdog:     watchdogArgv(),
+		KeepSilent:   true, // the lead decides about a silent task, not a timer
 	})
 	if err != nil {
 		return failf(exitUsage, "%w", err)
@@ -99,6 +98,9 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	work.Go(func() { defer guard.catch(); feed.run(ctx) })
 	work.Go(func() {
 		defer guard.catch()
+		for _, f := range left.facts() {
+			feed.put(f)
+		}
 		watchOwner(ctx, owner, feed.put)
 	})
 	if d.started != nil {

@@ -20,7 +20,7 @@ func (s *State) Apply(f Fact) {
 	case HistoryRead:
 		s.applyHistory(f)
 	case TaskHappened:
-		s.applyTask(&f.Event)
+		s.applyTask(&f.Event, f.Merged)
 	case ProviderSeen:
 		s.applyProvider(f)
 	case LinkChanged:

@@ -326,7 +326,7 @@ func TestAsksEqualAFreshDerivation(t *testing.T) {
 				s.Apply(OwnerEvent{Event: ev, At: now})
 				keep(OwnerEvent{Event: ev, At: now})
 			case 4:
-				f := TaskHappened{acmp.TaskEvent{Kind: rapid.SampledFrom(acmp.EventKinds()).Draw(t, "event"), TaskID: "t" + id, Provider: "p", At: now,
+				f := TaskHappened{Event: acmp.TaskEvent{Kind: rapid.SampledFrom(acmp.EventKinds()).Draw(t, "event"), TaskID: "t" + id, Provider: "p", At: now,
 					HeartbeatInterval: 4 * time.Second, Deadline: now.Add(time.Minute), Params: &acmp.InvokeParams{TaskID: "t" + id}}}
 				s.Apply(f)
 				keep(f)

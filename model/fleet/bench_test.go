@@ -65,7 +65,7 @@ func BenchmarkApply(b *testing.B) {
 			ev := acmp.TaskEvent{Kind: acmp.EventChunk, TaskID: "task_7", At: t0, Chunk: acmp.Text("one line of output of a test run\n")}
 			b.ReportAllocs()
 			for b.Loop() {
-				s.Apply(TaskHappened{ev})
+				s.Apply(TaskHappened{Event: ev})
 				ev.Seq++
 			}
 		})
@@ -84,7 +84,7 @@ func BenchmarkAsks(b *testing.B) {
 			s, _ := crowd(n)
 			ev := acmp.TaskEvent{Kind: acmp.EventChunk, TaskID: "task_7", At: t0, Chunk: acmp.Text("x\n")}
 			for b.Loop() {
-				s.Apply(TaskHappened{ev})
+				s.Apply(TaskHappened{Event: ev})
 				ev.Seq++
 				s.Asks(t0)
 			}

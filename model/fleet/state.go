@@ -29,7 +29,12 @@ type SnapshotLoaded struct {
 type HistoryRead struct{ Events []acop.Event }
 
 // TaskHappened is one event of a task of ours.
-type TaskHappened struct{ Event acmp.TaskEvent }
+type TaskHappened struct {
+	Event acmp.TaskEvent
+	// Merged is how many older heartbeats of the task this one stands for beside
+	// itself, because nobody could be told of them in time.
+	Merged int
+}
 
 // ProviderSeen is the newest knowledge of one provider.
 type ProviderSeen struct {
@@ -127,6 +132,9 @@ type Task struct {
 	Output Output
 	Chunks int64
 	Bytes  int64
+	// Merged counts the heartbeats that another one stood for: this program was
+	// too slow to look at each.
+	Merged int
 	// Restarted counts how often output was discarded because of a re-send.
 	Restarted int
 	// Revision counts the changes of the task's situation: state, stall, break,

@@ -175,3 +175,19 @@ func TestProviderViews(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Heartbeats that one stood for are counted with the task and told in the Log,
+// once.
+func TestMergedHeartbeatsAreCounted(t *testing.T) {
+	s := New()
+	sent(s, "t", t0, time.Second, time.Minute)
+	for i := range 3 {
+		s.Apply(TaskHappened{Event: acmp.TaskEvent{Kind: acmp.EventHeartbeat, TaskID: "t", At: after(time.Duration(i) * time.Second)}, Merged: 7})
+	}
+	if n := s.Tasks["t"].Merged; n != 21 {
+		t.Errorf("%d heartbeats counted, want 21", n)
+	}
+	if len(s.Log) != 1 || s.Log[0].Note != "this program cannot keep up: heartbeats of task t are taken together" {
+		t.Errorf("%+v", s.Log)
+	}
+}

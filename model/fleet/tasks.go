@@ -16,7 +16,7 @@ const maxOutputTotal = 96 << 20
 // needed.
 const keptOfFinished = 200 // lines
 
-func (s *State) applyTask(ev *acmp.TaskEvent) {
+func (s *State) applyTask(ev *acmp.TaskEvent, merged int) {
 	t := s.Tasks[ev.TaskID]
 	if t == nil {
 		if t = s.newTask(ev); t == nil {
@@ -31,6 +31,7 @@ func (s *State) applyTask(ev *acmp.TaskEvent) {
 	if !s.taskEvent(t, ev) {
 		return
 	}
+	s.noteMerged(t, ev.At, merged)
 	if next != t.State {
 		t.State = next
 		t.Revision++
@@ -48,6 +49,15 @@ func (s *State) applyTask(ev *acmp.TaskEvent) {
 		s.ix.liveTasks[t.ID] = struct{}{}
 	}
 	s.ix.asks.taskDirty(t.ID)
+}
+
+// noteMerged counts heartbeats that were not looked at one by one, and says so in
+// the Log once for each task.
+func (s *State) noteMerged(t *Task, at time.Time, merged int) {
+	if merged > 0 && t.Merged == 0 {
+		s.log(LogLine{At: at, Note: "this program cannot keep up: heartbeats of task " + t.ID + " are taken together"})
+	}
+	t.Merged += merged
 }
 
 func (s *State) newTask(ev *acmp.TaskEvent) *Task {

@@ -96,7 +96,7 @@ func dependsOn(i *acop.Item, ids ...string) *acop.Item {
 
 // sent applies the first event of a task.
 func sent(s *State, id string, at time.Time, interval, timeout time.Duration) {
-	s.Apply(TaskHappened{acmp.TaskEvent{
+	s.Apply(TaskHappened{Event: acmp.TaskEvent{
 		Kind: acmp.EventSent, TaskID: id, At: at, Provider: "p", HeartbeatInterval: interval, Deadline: at.Add(timeout),
 		Attempt: 1, Params: &acmp.InvokeParams{TaskID: id, Capability: "run-tests"},
 	}})
@@ -107,7 +107,7 @@ func task(s *State, kind acmp.EventKind, id string, at time.Time, change func(*a
 	if change != nil {
 		change(&ev)
 	}
-	s.Apply(TaskHappened{ev})
+	s.Apply(TaskHappened{Event: ev})
 }
 
 func chunk(s *State, id string, seq int64, text string) {

@@ -118,6 +118,9 @@ func (s *Screen) clocks(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 		f.Add("life", lifeWords(t, c.Now), lifeStyle(st, lifeOf(t, c.Now)))
 		f.Add("task beat", pane.Ago(t.LastBeat, c.Now), st.Text)
 	}
+	if t.Merged > 0 {
+		f.Add("", kit.Count(t.Merged)+" beats taken together: this program was behind", st.Muted)
+	}
 	f.Add("progress", progressWords(t), st.Text)
 	f.Add("last news", pane.Ago(t.LastProgress, c.Now), st.Text)
 	f.AddProse("detail", t.Detail, 1024, st.Text)
