@@ -17,7 +17,7 @@
 // that asked for it. A waiter comes and goes with its connection; the task lives
 // on for its grace time and is found again by its task_id (D-01, D-02). With a data
 // folder a task runs only once its begin is on the disk, and its answer goes out only
-// once its end is.
+// once its end is; an offer is accepted only once that is.
 //
 //	running --handler--> completed | failed      first event wins, the rest is
 //	   |----cancel----> cancelled                dropped; the outcome is kept

@@ -15,10 +15,11 @@ import (
 	"signalbox/model/acmp"
 )
 
-// journal keeps what was begun and how it ended over a restart (D-12): one JSON
-// record a line, appended and synced before the task runs, and again before its
-// answer goes out. Records of several tasks share one sync. At start, and whenever
-// the file has grown to twice what is held, it is written anew.
+// journal keeps what was begun, how it ended and which offers bind over a restart
+// (D-12): one JSON record a line, appended and synced before the task runs, and again
+// before its answer, or that to an acceptance, goes out. Records that come at the same
+// time share one sync. At start, and whenever the file has grown to twice what is held,
+// it is written anew.
 type journal struct {
 	path string
 	log  *slog.Logger
@@ -38,15 +39,34 @@ type journal struct {
 	held func(write func(record) error) error
 }
 
-// record is one line. A record without End is a task that has begun.
+// record is one line: of a task, of an accepted offer, or the key of all offers. That
+// of a task without End is a task that has begun.
 type record struct {
-	ID        string            `json:"id"`
-	Principal string            `json:"principal"`
-	At        time.Time         `json:"at"` // of the begin or the end
-	Params    acmp.InvokeParams `json:"params"`
-	Price     json.Number       `json:"price,omitempty"` // CU
-	End       *endRecord        `json:"end,omitempty"`
-	Gone      bool              `json:"gone,omitempty"` // only the id is remembered
+	ID        string             `json:"id,omitempty"`
+	Principal string             `json:"principal,omitempty"`
+	At        time.Time          `json:"at,omitzero"` // of the begin or the end, or the acceptance
+	Params    *acmp.InvokeParams `json:"params,omitempty"`
+	Price     json.Number        `json:"price,omitempty"` // CU
+	Uses      string             `json:"uses,omitempty"`  // the accepted offer that binds the task
+	End       *endRecord         `json:"end,omitempty"`
+	Gone      bool               `json:"gone,omitempty"` // only the id is remembered
+	Offer     *offerRecord       `json:"offer,omitempty"`
+	OfferKey  []byte             `json:"offer_key,omitempty"`
+}
+
+// offerRecord is an accepted offer; its principal, price and time stand in the record.
+type offerRecord struct {
+	ID         string    `json:"id"`
+	Capability string    `json:"capability"`
+	Escrow     string    `json:"escrow,omitempty"`
+	Proof      string    `json:"proof,omitempty"`
+	Until      time.Time `json:"until"`
+	Used       bool      `json:"used,omitempty"`
+}
+
+// known reports whether the record is of a kind that is written here.
+func (r *record) known() bool {
+	return r.ID != "" || r.Offer != nil && r.Offer.ID != "" || len(r.OfferKey) > 0
 }
 
 type endRecord struct {
@@ -54,6 +74,8 @@ type endRecord struct {
 	Output  *acmp.Payload  `json:"output,omitempty"`
 	Chunks  []acmp.Payload `json:"chunks,omitempty"`
 	Chunked bool           `json:"chunked,omitempty"`
+	After   bool           `json:"after,omitempty"` // the chunks belong to the error
+	Final   bool           `json:"final,omitempty"` // they end with the final one
 	Tokens  int64          `json:"tokens,omitempty"`
 	Lost    bool           `json:"lost,omitempty"` // the first chunks were no longer held
 }
@@ -108,7 +130,7 @@ func readJournal(path string, limits Limits, log *slog.Logger) ([]record, error)
 		if err == nil {
 			err = json.Unmarshal(line, &rec)
 		}
-		if err != nil || rec.ID == "" {
+		if err != nil || !rec.known() {
 			return nil, fmt.Errorf("%s:%d: the journal is damaged; to start without what it remembers, move the file away", path, n)
 		}
 		recs = append(recs, rec)

@@ -2,6 +2,7 @@ package acmp
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,139 @@ func TestOutcomesOutliveARestart(t *testing.T) {
 			t.Errorf("%d runs after the restart", runs.Load())
 		}
 		stop()
+	}
+}
+
+// D-12, A-142: what a task put out before it failed is replayed after a restart as
+// before it, from seq 0 and then the error; a cancelled one is answered at once.
+func TestFailuresOutliveARestart(t *testing.T) {
+	for name, h := range map[string]Handler{
+		"failed":            failing(3, false),
+		"failed at the end": failing(3, true),
+		"failed at once":    failing(0, false),
+		"cancelled": func(ctx context.Context, task *Task) (Output, error) {
+			_ = task.Emit(acmp.Text("begun"))
+			<-ctx.Done()
+			return Output{}, ctx.Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			_, c, stop := session(t, dir, h)
+			id := taskID()
+			ask := invokeParamsOf(id, map[string]any{"stream": true})
+			r := c.request(t, acmp.MethodInvoke, ask)
+			if name == "cancelled" {
+				r.next(t)
+				c.notify(t, acmp.MethodCancel, map[string]any{"task_id": id})
+			}
+			r.all(t)
+			before := stripID(c.request(t, acmp.MethodInvoke, ask).all(t))
+			stop()
+			for range 2 {
+				_, c, stop = session(t, dir, stream(1))
+				if after := stripID(c.request(t, acmp.MethodInvoke, ask).all(t)); after != before {
+					t.Errorf("before %s\nafter  %s", before, after)
+				}
+				stop()
+			}
+			if got, want := strings.Count(before, acmp.MethodStreamChunk), map[string]int{"failed": 3, "failed at the end": 3}[name]; got != want {
+				t.Errorf("%d chunks before the error, want %d: %s", got, want, before)
+			}
+		})
+	}
+}
+
+// failing puts out n chunks and fails, after the final one or in the middle.
+func failing(n int, final bool) Handler {
+	return func(_ context.Context, task *Task) (Output, error) {
+		for i := range n {
+			if err := task.emit(acmp.Text("x"), final && i == n-1); err != nil {
+				return Output{}, err
+			}
+		}
+		return Output{}, &acmp.Error{Code: acmp.CodeInternal, Message: "Internal provider error", Data: map[string]any{"exit_code": 3}}
+	}
+}
+
+// D-12, layer 6, section 6: an accepted offer stays accepted over a restart, with its
+// price, for one task, and one that has served its task does not serve another.
+func TestOffersOutliveARestart(t *testing.T) {
+	dir := t.TempDir()
+	open := func(price string) (*Provider, httpPeer, func()) {
+		t.Helper()
+		o := offering()
+		o.Data, o.OfferValid = dir, maxOfferValid
+		o.Capabilities[0].Info.PriceCU = json.Number(price)
+		p, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p, overHTTP(t, p), func() {
+			if err := p.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	_, c, stop := open("0.30")
+	quoted := func() string {
+		t.Helper()
+		return result[acmp.Offer](t, c.request(t, acmp.MethodOfferRequest, map[string]any{"capability": "work"}).answer(t)).OfferID
+	}
+	accept := func(id, escrow string) int {
+		t.Helper()
+		return c.request(t, acmp.MethodAccept, map[string]any{"offer_id": id, "escrow_id": escrow}).code(t)
+	}
+	invoke := func(member, id string) message {
+		t.Helper()
+		return c.request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), map[string]any{member: id})).answer(t)
+	}
+	only, byEscrow, open1, used := quoted(), quoted(), quoted(), quoted()
+	for id, escrow := range map[string]string{only: "", byEscrow: "esc_1", used: ""} {
+		if code := accept(id, escrow); code != 0 {
+			t.Fatalf("acceptance: %d", code)
+		}
+	}
+	if m := invoke("offer_id", used); m.Result == nil {
+		t.Fatalf("answer: %s", m.raw)
+	}
+	crashed, err := os.ReadFile(filepath.Join(dir, journalName)) // what kill -9 would have left
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := os.WriteFile(filepath.Join(dir, journalName), crashed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, c, stop = open("9")
+	for _, id := range []string{only, byEscrow, used} {
+		if code := accept(id, ""); code != acmp.CodeAlreadyAccepted {
+			t.Errorf("accepted again after the restart: %d", code)
+		}
+	}
+	if m := invoke("offer_id", used); m.Error == nil || m.Error.Code != acmp.CodeAlreadyAccepted {
+		t.Errorf("a second task: %s", m.raw)
+	}
+	if code := accept(open1, ""); code != 0 { // quoted before, accepted after
+		t.Errorf("an open quote: %d", code)
+	}
+	stop()
+	p, c, stop := open("9") // a second restart reads what the first wrote anew
+	for member, id := range map[string]string{"offer_id": only, "escrow_id": "esc_1"} {
+		if m := invoke(member, id); m.Result == nil || m.Result.CostCU != "0.30" {
+			t.Errorf("%s: %s", member, m.raw)
+		}
+	}
+	if n := len(p.offers.accepted); n != 4 {
+		t.Errorf("%d offers held", n)
+	}
+	stop()
+	p, _, stop = open("9")
+	defer stop()
+	for _, id := range []string{only, byEscrow, used} {
+		if a := p.offers.accepted[id]; a == nil || !a.used {
+			t.Errorf("used offer after a restart: %+v", a)
+		}
 	}
 }
 

@@ -203,7 +203,7 @@ var errReplayGone = errors.New("the beginning of the output is no longer held")
 func (t *Task) advance(w *waiter, limit int) (seq int64, chunks []acmp.Payload, last bool, o *outcome, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if o := t.outcome; o != nil && (o.gone || !w.stream || o.err != nil && (!o.after || w.next < t.base)) {
+	if o := t.outcome; o != nil && (!w.stream || o.err != nil && (!o.after || w.next < t.base)) {
 		return 0, nil, false, t.outcome, nil
 	}
 	if w.stream {

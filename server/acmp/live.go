@@ -72,7 +72,7 @@ func queued(h Handler, slots chan struct{}) Handler {
 		select {
 		case slots <- struct{}{}:
 		default:
-			t.Progress(-1, fmt.Sprintf("waiting: %d of %d already run", cap(slots), cap(slots)))
+			t.Progress(-1, fmt.Sprintf("waiting: %d of %d places are taken", cap(slots), cap(slots)))
 			select {
 			case slots <- struct{}{}:
 				t.Progress(-1, "")

@@ -16,8 +16,9 @@ import (
 )
 
 // offers is the provider's side of layer 6. A quote holds nothing here: the
-// offer_id itself carries the terms under a key of this process, so that a flood of
-// requests costs no memory. State begins with the acceptance.
+// offer_id itself carries the terms under a key, so that a flood of requests costs no
+// memory. State begins with the acceptance; with a data folder it and the key outlive
+// this process.
 type offers struct {
 	key   [32]byte
 	valid time.Duration // how long a quote holds unless less is asked for
@@ -127,13 +128,16 @@ func (o *offers) accept(id, escrow, principal string, capOf func(mark string) st
 	case o.oldest.Len() >= o.limit:
 		return t, internalErrorValue("", "as many accepted offers are held as can be")
 	}
-	a := &accepted{id: id, principal: principal, escrow: escrow, terms: t, at: o.now()}
-	a.place = o.oldest.PushBack(a)
-	o.accepted[id] = a
-	if escrow != "" {
-		o.escrows[principal+"\x00"+escrow] = a
-	}
+	o.holdLocked(&accepted{id: id, principal: principal, escrow: escrow, terms: t, at: o.now()})
 	return t, nil
+}
+
+func (o *offers) holdLocked(a *accepted) {
+	a.place = o.oldest.PushBack(a)
+	o.accepted[a.id] = a
+	if a.escrow != "" {
+		o.escrows[a.principal+"\x00"+a.escrow] = a
+	}
 }
 
 // evictLocked forgets acceptances that are older than outcomes are held.
@@ -151,9 +155,9 @@ func (o *offers) evictLocked() {
 	}
 }
 
-// take gives the terms that bind an invoke, nil where none do: those of the offer
-// it names, or of the one accepted with its escrow. An offer serves one task.
-func (o *offers) take(ip *acmp.InvokeParams, principal string) (*terms, *acmp.Error) {
+// take gives the accepted offer that binds an invoke, nil where none does: the one it
+// names, or the one accepted with its escrow. An offer serves one task.
+func (o *offers) take(ip *acmp.InvokeParams, principal string) (*accepted, *acmp.Error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	a := o.accepted[ip.OfferID]
@@ -169,7 +173,7 @@ func (o *offers) take(ip *acmp.InvokeParams, principal string) (*terms, *acmp.Er
 		return nil, nil
 	}
 	a.used = true
-	return &a.terms, nil
+	return a, nil
 }
 
 func offerError(code int, message, id string) *acmp.Error {
@@ -178,16 +182,16 @@ func offerError(code int, message, id string) *acmp.Error {
 
 // settleTerms gives the task its price: what was agreed, else what is asked.
 func (p *Provider) settleTerms(t *Task) *acmp.Error {
-	price := priceOf(t.cap)
+	price, uses := priceOf(t.cap), ""
 	var bad *acmp.Error
 	if p.offers != nil {
-		var agreed *terms
+		var agreed *accepted
 		if agreed, bad = p.offers.take(&t.params, t.principal); agreed != nil {
-			price = agreed.price
+			price, uses = agreed.terms.price, agreed.id
 		}
 	}
 	t.mu.Lock() // a cancel may be recording the task already
-	t.price = price
+	t.price, t.uses = price, uses
 	t.mu.Unlock()
 	return bad
 }
@@ -200,6 +204,9 @@ func (p *Provider) negotiation(env *envelope, principal string) []byte {
 			return response(env.ID, nil, bad)
 		}
 		t, bad := p.offers.accept(a.OfferID, a.EscrowID, principal, p.capabilityOf)
+		if bad == nil {
+			bad = p.acceptedOnDisk(a.OfferID)
+		}
 		return response(env.ID, acmp.Acceptance{OfferID: a.OfferID, EscrowID: a.EscrowID, PriceCU: t.price, ResultType: "complete"}, bad)
 	}
 	r, bad := acmp.DecodeOfferRequest(env.Params)

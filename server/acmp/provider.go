@@ -56,14 +56,14 @@ func New(opts Options) (*Provider, error) {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.life, p.end = context.WithCancel(context.Background()) // ends with Close
+	if opts.OfferValid > 0 {
+		p.offers = newOffers(opts.OfferValid, opts.Limits)
+	}
 	if err := p.remember(); err != nil {
 		p.end()
 		return nil, err
 	}
 	p.runner = newRunner(opts.Watchdog, p.log)
-	if opts.OfferValid > 0 {
-		p.offers = newOffers(opts.OfferValid, opts.Limits)
-	}
 	p.live.Store(p.prepareAll(&opts, nil))
 	p.server = p.newServer()
 	p.handler = p.newFront()

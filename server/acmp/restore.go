@@ -20,14 +20,25 @@ func (p *Provider) remember() error {
 	last := map[string]int{}
 	for i, r := range recs {
 		last[r.ID] = i
+		if p.offers != nil {
+			p.offers.restore(r)
+		}
 	}
 	for i, r := range recs {
-		if last[r.ID] == i {
+		if r.ID != "" && last[r.ID] == i {
 			p.table.restore(p.restored(r), r.Gone)
 		}
 	}
 	p.journal = j
-	if err := j.start(p.table.records); err != nil {
+	err = j.start(func(write func(record) error) error {
+		if p.offers != nil {
+			if err := p.offers.records(write); err != nil {
+				return err
+			}
+		}
+		return p.table.records(write)
+	})
+	if err != nil {
 		j.lock.Close()
 		return err
 	}
@@ -36,9 +47,12 @@ func (p *Provider) remember() error {
 
 // restored makes the finished task that a record tells of.
 func (p *Provider) restored(r record) *Task {
-	t := &Task{id: r.ID, principal: r.Principal, params: r.Params, price: r.Price, limits: &p.opts.Limits,
+	t := &Task{id: r.ID, principal: r.Principal, price: r.Price, uses: r.Uses, limits: &p.opts.Limits,
 		deadline: r.At, input: newInput(), returned: make(chan struct{}), recorded: make(chan struct{}),
 		waiters: map[*waiter]struct{}{}, room: make(chan struct{}), endedAt: r.At, restored: true}
+	if r.Params != nil {
+		t.params = *r.Params
+	}
 	t.ctx, t.stop = context.WithCancelCause(p.life)
 	t.stop(errDone)
 	close(t.returned)
@@ -48,8 +62,8 @@ func (p *Provider) restored(r record) *Task {
 		t.outcome = internalError(t.id, "the provider was restarted while the task ran; it is not run again")
 		return t
 	}
-	t.outcome = &outcome{err: r.End.Error, output: r.End.Output, tokens: r.End.Tokens, chunked: r.End.Chunked}
-	t.chunks, t.final = r.End.Chunks, r.End.Chunked
+	t.outcome = &outcome{err: r.End.Error, output: r.End.Output, tokens: r.End.Tokens, chunked: r.End.Chunked, after: r.End.After}
+	t.chunks, t.final = r.End.Chunks, r.End.Chunked || r.End.Final
 	if r.End.Lost {
 		t.base = 1 // whoever asks for seq 0 is told
 	}
@@ -66,15 +80,17 @@ func (p *Provider) restored(r record) *Task {
 func (t *Task) recordOf() record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := record{ID: t.id, Principal: t.principal, At: time.Now(), Params: t.params, Price: t.price}
-	r.Params.Input = nil // not needed to answer, and may be large
+	params := t.params
+	params.Input = nil // not needed to answer, and may be large
+	r := record{ID: t.id, Principal: t.principal, At: time.Now(), Params: &params, Price: t.price, Uses: t.uses}
 	if o := t.outcome; o != nil {
 		r.At = t.endedAt
-		r.End = &endRecord{Error: o.err, Output: o.output, Tokens: o.tokens, Chunked: o.chunked}
-		if o.chunked && t.base == 0 {
+		r.End = &endRecord{Error: o.err, Output: o.output, Tokens: o.tokens, Chunked: o.chunked, After: o.after, Final: t.final && o.after}
+		if kept := o.chunked || o.after; kept && t.base == 0 {
 			r.End.Chunks = t.chunks
+		} else {
+			r.End.Lost = kept
 		}
-		r.End.Lost = o.chunked && t.base > 0
 	}
 	return r
 }

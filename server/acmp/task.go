@@ -20,6 +20,7 @@ type Task struct {
 	params    acmp.InvokeParams
 	cap       *Capability
 	price     json.Number // what it costs, in CU: the list price, or what was agreed
+	uses      string      // the accepted offer that it uses up; "" where none binds it
 	limits    *Limits
 	ctx       context.Context // ends with the outcome; its cause is the reason
 	stop      context.CancelCauseFunc
@@ -58,8 +59,6 @@ type outcome struct {
 	// to it, such as the findings of a vet, and is sent first. A cancel or a deadline
 	// ends the stream at once.
 	after bool
-	// gone is true when the output is no longer held (D-12).
-	gone bool
 }
 
 var (
