@@ -32,12 +32,8 @@ func (g *globals) keepGoing(ctx context.Context, data, oldURL string) error {
 	if err != nil {
 		return failf(exitFailed, "the box did not go on in the background: %w; see %s. Nothing is lost: start signalbox again", err, logFile)
 	}
-	b, err := readBox(data)
-	if err != nil {
-		return failf(exitFailed, "%w", err)
-	}
-	fmt.Fprintf(g.sys.Stdout, "The box goes on in the background. Start signalbox again to see it; kill %d ends it.\n", b.PID)
-	return nil
+	_, err = fmt.Fprintln(g.sys.Stdout, "The box goes on in the background. Start signalbox again to see it; signalbox stop ends it.")
+	return err
 }
 
 // detach starts `serve` in a session of its own and waits until it answers.

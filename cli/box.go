@@ -64,7 +64,7 @@ func (g *globals) joinOrOpen(ctx context.Context, log *slog.Logger) (url string,
 			return url, fileToken(file), nil, nil
 		}
 		data := g.localData()
-		own, err = openOwner(ctx, ownerOptions{Data: data, Listen: usualAddress(ctx, data), Log: log})
+		own, err = openOwner(ctx, ownerOptions{Data: data, Listen: usualAddress(ctx, data), Dashboard: true, Log: log})
 		if err == nil {
 			if err := rememberAddress(data, own.URL); err != nil {
 				log.Warn("the address could not be kept for the next start", "error", err)

@@ -101,7 +101,7 @@ func TestBoxGoesOnInTheBackground(t *testing.T) {
 	s.keys("q")
 	s.waitText("1 claim is live", "this program carries the owner", "keep it going in the background")
 	s.keys("b")
-	s.waitText("exit code 0", "The box goes on in the background", "kill ")
+	s.waitText("exit code 0", "The box goes on in the background", "signalbox stop ends it")
 	second, err := readBox(h.data())
 	if err != nil || second.PID == first.PID || second.URL != first.URL {
 		t.Fatalf("%v: it was %+v and is %+v", err, first, second)

@@ -27,6 +27,8 @@ type box struct {
 	PID int    `json:"pid"`
 	// Tokens is the tokens file whose changes the owner takes over.
 	Tokens string `json:"tokens,omitempty"`
+	// Dashboard tells that the process has a screen, at which somebody may sit.
+	Dashboard bool `json:"dashboard,omitempty"`
 }
 
 // stateDir is the folder under which this program keeps its state.

@@ -30,6 +30,8 @@ type ownerOptions struct {
 	Tokens string
 	// Config are the owner's policies.
 	Config owner.Config
+	// Dashboard tells that this process has a screen as well.
+	Dashboard bool
 	// AcceptLoss opens a damaged log with what is left of it.
 	AcceptLoss bool
 	Log        *slog.Logger
@@ -85,7 +87,7 @@ func openOwner(ctx context.Context, o ownerOptions) (*ownerBox, error) {
 		return nil, errors.Join(err, b.listener.Close())
 	}
 	b.serve(ctx)
-	if err := writeBox(o.Data, box{URL: b.URL, Tokens: b.list}); err != nil {
+	if err := writeBox(o.Data, box{URL: b.URL, Tokens: b.list, Dashboard: o.Dashboard}); err != nil {
 		return nil, errors.Join(failf(exitFailed, "note the address in %s: %w", o.Data, err), b.Close())
 	}
 	return b, nil

@@ -125,6 +125,7 @@ func newRoot(g *globals) *cobra.Command {
 	root.AddCommand(newInvokeCommand(g))
 	root.AddCommand(newProvideCommand(g))
 	root.AddCommand(newServeCommand(g))
+	root.AddCommand(newStopCommand(g))
 	root.AddCommand(newTokenCommand(g))
 	root.AddCommand(newWorkCommand(g))
 	root.AddCommand(newVersionCommand(g))

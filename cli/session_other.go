@@ -2,7 +2,14 @@
 
 package cli
 
-import "os/exec"
+import (
+	"os"
+	"os/exec"
+)
 
 // ownSession does nothing where there are no sessions.
 func ownSession(*exec.Cmd) {}
+
+// askToEnd ends the process at once: there is no way to ask, and the owner's log
+// bears it.
+func askToEnd(p *os.Process) error { return p.Kill() }

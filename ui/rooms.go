@@ -334,6 +334,9 @@ func (m *Model) whatStops() []dialog.Line {
 	if len(out) > 0 {
 		out = append(out, dialog.Text("Work items and claims are kept; they are here again at the next start.", dialog.Muted))
 	}
+	if len(out) > 0 && m.opts.CanBackground {
+		out = append(out, dialog.Text("In the background the workers go on; signalbox stop ends it later.", dialog.Muted))
+	}
 	return out
 }
 
