@@ -65,7 +65,7 @@ type Options struct {
 type env struct {
 	Options
 	ctx  context.Context // ends with Close
-	kill chan struct{}   // closed when Close may wait no longer
+	last context.Context // ends when Close may wait no longer: for what must still go out
 	dog  *watchdog
 }
 
@@ -73,12 +73,13 @@ type env struct {
 // documentation for its concurrency.
 type Buyer struct {
 	env    *env
-	cancel context.CancelFunc
+	cancel context.CancelFunc // of env.ctx
+	kill   context.CancelFunc // of env.last
 	links  map[string]*link
 	disk   *disk
 
+	// Goroutines are added to runners under mu while closed is false, or by one of them.
 	watchers, runners sync.WaitGroup
-	killOnce          sync.Once
 
 	mu     sync.Mutex
 	closed bool
@@ -97,42 +98,39 @@ const maxEnded = 4096
 // unfinished tasks found in StateDir. The caller must Close it.
 func New(o Options) (*Buyer, error) {
 	setDefaults(&o)
-	ctx, cancel := context.WithCancel(context.Background())
-	b := &Buyer{
-		env:    &env{Options: o, ctx: ctx, kill: make(chan struct{}), dog: newWatchdog(o.Watchdog, o.Log)},
-		cancel: cancel,
-		links:  map[string]*link{},
-		tasks:  map[string]*task{},
-		ended:  map[string]bool{},
-	}
-	for _, s := range o.Providers {
-		if err := s.check(); err != nil {
-			cancel()
-			return nil, err
-		}
-		if b.links[s.Name] != nil {
-			cancel()
-			return nil, fmt.Errorf("provider %s is given twice", s.Name)
-		}
-		l, err := newLink(s, b.env)
-		if err != nil {
-			cancel()
-			return nil, err
-		}
-		b.links[s.Name] = l
-	}
-	var err error
-	if b.disk, err = openDisk(o.StateDir, o.Transcripts, o.Log); err != nil {
-		cancel()
+	b := &Buyer{links: map[string]*link{}, tasks: map[string]*task{}, ended: map[string]bool{}}
+	b.env = &env{Options: o, dog: newWatchdog(o.Watchdog, o.Log)}
+	// The root of all that the buyer does; whoever made it ends it with Close.
+	b.env.last, b.kill = context.WithCancel(context.Background())
+	b.env.ctx, b.cancel = context.WithCancel(b.env.last)
+	if err := b.open(); err != nil {
+		b.kill()
 		return nil, err
 	}
 	for _, l := range b.links {
-		b.watchers.Go(func() { l.watch(ctx) })
+		b.watchers.Go(func() { l.watch(b.env.ctx) })
 	}
 	if !o.NoReattach {
 		b.reattach()
 	}
 	return b, nil
+}
+
+// open makes what can be wrong.
+func (b *Buyer) open() (err error) {
+	for _, s := range b.env.Providers {
+		if err := s.check(); err != nil {
+			return err
+		}
+		if b.links[s.Name] != nil {
+			return fmt.Errorf("provider %s is given twice", s.Name)
+		}
+		if b.links[s.Name], err = newLink(s, b.env); err != nil {
+			return err
+		}
+	}
+	b.disk, err = openDisk(b.env.StateDir, b.env.Transcripts, b.env.Log)
+	return err
 }
 
 func setDefaults(o *Options) {
@@ -186,11 +184,21 @@ func asRefusal(l *link, err error) error {
 }
 
 // Invoke checks the invocation against what the provider advertises, writes it
-// to the journal and starts the task. An empty task_id is filled in. Errors are
-// a [*Refusal] or of the disk; nothing was sent then.
+// to the journal and starts the task. An empty task_id is filled in. Reaching the
+// provider may take no longer than the task itself. Errors are a [*Refusal] or of
+// the disk; nothing was sent then.
 func (b *Buyer) Invoke(ctx context.Context, inv acmp.Invocation) (string, error) {
-	set, err := b.Settings(ctx, inv.Provider)
-	if err != nil {
+	if err := checkTimeout(&inv.Params); err != nil {
+		return "", err
+	}
+	reach, cancel := context.WithTimeout(ctx, timeoutOf(&inv.Params))
+	defer cancel()
+	set, err := b.Settings(reach, inv.Provider)
+	switch {
+	case err != nil && b.links[inv.Provider] != nil && reach.Err() != nil && ctx.Err() == nil:
+		return "", unreachable("provider %s cannot be reached at %s within %s",
+			inv.Provider, b.links[inv.Provider].spec.Endpoint(), timeoutOf(&inv.Params))
+	case err != nil:
 		return "", err
 	}
 	if inv.Params.TaskID == "" {
@@ -200,23 +208,54 @@ func (b *Buyer) Invoke(ctx context.Context, inv acmp.Invocation) (string, error)
 		return "", err
 	}
 	t := newTask(b, b.links[inv.Provider], inv)
-	b.mu.Lock()
-	switch {
-	case b.closed:
-		b.mu.Unlock()
-		return "", refuse(acmp.CodeInternal, "the program is ending")
-	case b.tasks[t.id] != nil || b.ended[t.id]:
-		b.mu.Unlock()
-		return "", refuse(acmp.CodeInvalidParams, "task_id %q is in use already", t.id)
+	if err := b.enter(t); err != nil {
+		return "", err
 	}
-	b.tasks[t.id] = t
-	b.mu.Unlock()
+	defer b.runners.Done()
 	if t.file, err = b.disk.journal(t.record()); err != nil {
-		b.forget(t)
+		b.leave(t)
 		return "", fmt.Errorf("write the journal before sending: %w", err)
 	}
 	b.start(t)
 	return t.id, nil
+}
+
+// enter makes t known and holds up Close until the caller has called runners.Done.
+func (b *Buyer) enter(t *task) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.closed:
+		return refuse(acmp.CodeInternal, "the program is ending")
+	case b.tasks[t.id] != nil || b.ended[t.id]:
+		return refuse(acmp.CodeInvalidParams, "task_id %q is in use already", t.id)
+	}
+	b.tasks[t.id] = t
+	b.runners.Add(1)
+	return nil
+}
+
+// leave makes t unknown again: nothing of it was sent.
+func (b *Buyer) leave(t *task) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.tasks, t.id)
+}
+
+func checkTimeout(p *acmp.InvokeParams) error {
+	switch {
+	case p.TimeoutMS < 0:
+		return refuse(acmp.CodeInvalidParams, "the timeout is negative")
+	case p.TimeoutMS > maxTimeoutMS:
+		return refuse(acmp.CodeInvalidParams, "the timeout is longer than a year")
+	}
+	return nil
+}
+
+// timeoutOf is the time a task has from its first send.
+func timeoutOf(p *acmp.InvokeParams) time.Duration {
+	var start time.Time
+	return acmp.Deadline(start, p.TimeoutMS).Sub(start)
 }
 
 // checkInvocation refuses locally what is not well-formed and what the provider
@@ -228,9 +267,6 @@ func checkInvocation(p *acmp.InvokeParams, set *acmp.Settings) error {
 			e.Message = d
 		}
 		return &Refusal{Err: e}
-	}
-	if p.TimeoutMS > maxTimeoutMS {
-		return refuse(acmp.CodeInvalidParams, "the timeout is longer than a year")
 	}
 	if e := set.Refuse(p); e != nil {
 		return &Refusal{Err: e}
@@ -354,19 +390,14 @@ func (b *Buyer) Close(ctx context.Context) error {
 	go func() {
 		defer close(done)
 		b.watchers.Wait()
-		var wg sync.WaitGroup
-		for _, l := range b.links {
-			wg.Go(l.close)
-		}
-		b.runners.Wait()
-		wg.Wait()
-		b.env.dog.close()
+		b.end()
 	}()
 	select {
 	case <-done:
+		b.kill()
 		return nil
 	case <-ctx.Done():
-		b.killOnce.Do(func() { close(b.env.kill) })
+		b.kill()
 	}
 	select {
 	case <-done:
@@ -374,4 +405,22 @@ func (b *Buyer) Close(ctx context.Context) error {
 	case <-time.After(time.Second):
 		return fmt.Errorf("close the buyer: %w", context.Cause(ctx))
 	}
+}
+
+// end ends the tasks first, whose last messages need the links, then the links;
+// when Close may wait no longer, the links all the same.
+func (b *Buyer) end() {
+	ended := make(chan struct{})
+	go func() { b.runners.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-b.env.last.Done():
+	}
+	var wg sync.WaitGroup
+	for _, l := range b.links {
+		wg.Go(l.close)
+	}
+	wg.Wait()
+	b.env.dog.close()
+	<-ended
 }

@@ -81,7 +81,7 @@ func (l *link) release(s *session) {
 	end := s.retired && s.refs == 0
 	l.mu.Unlock()
 	if end {
-		go s.close(l.o.kill)
+		go s.close(l.o.last.Done())
 	}
 }
 
@@ -99,7 +99,7 @@ func (l *link) retire(s *session) {
 	end := s.refs == 0
 	l.mu.Unlock()
 	if end {
-		go s.close(l.o.kill)
+		go s.close(l.o.last.Done())
 	}
 }
 
@@ -141,7 +141,7 @@ func (l *link) connect(ctx context.Context, fresh bool) error {
 	l.mu.Lock()
 	if l.shut {
 		l.mu.Unlock()
-		s.close(l.o.kill)
+		s.close(l.o.last.Done())
 		return errClosed
 	}
 	settings, bad := settingsOf(s.init)
@@ -155,7 +155,7 @@ func (l *link) connect(ctx context.Context, fresh bool) error {
 	}
 	l.mu.Unlock()
 	if !keep {
-		go s.close(l.o.kill)
+		go s.close(l.o.last.Done())
 	}
 	id := ""
 	if info := s.init.ServerInfo; info != nil && strings.HasPrefix(info.Name, "agent:") {
@@ -249,7 +249,7 @@ func (l *link) close() {
 	l.sess, l.shut = nil, true
 	l.mu.Unlock()
 	if s != nil {
-		s.close(l.o.kill)
+		s.close(l.o.last.Done())
 	}
 	if l.http != nil {
 		l.http.CloseIdleConnections()

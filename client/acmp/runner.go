@@ -79,6 +79,10 @@ func (r *runner) run(ctx context.Context) {
 	if r.t.reattach {
 		r.begin()
 		r.sends = 1
+	} else {
+		// Until the first send, from which the deadline counts, the task may take as
+		// long to reach its provider.
+		r.deadline.Reset(timeoutOf(&r.t.inv.Params))
 	}
 	r.connect()
 	for !r.step() {
@@ -129,11 +133,11 @@ func (r *runner) connect() {
 	r.connCancel = cancel
 	ch := make(chan connected, 1)
 	r.conn = ch
-	go func() {
+	r.t.b.runners.Go(func() {
 		var c connected
 		c.sess, c.set, c.err = r.t.l.acquire(ctx)
 		ch <- c
-	}()
+	})
 }
 
 // dropConnect gives up a connecting under way.
@@ -144,11 +148,11 @@ func (r *runner) dropConnect() {
 	r.connCancel()
 	ch, l := r.conn, r.t.l
 	r.conn = nil
-	go func() {
+	r.t.b.runners.Go(func() {
 		if c := <-ch; c.sess != nil {
 			l.release(c.sess)
 		}
-	}()
+	})
 }
 
 func (r *runner) onConnected(c connected) bool {
@@ -213,11 +217,11 @@ func (r *runner) send(s *session) {
 	ch := make(chan answer, 1)
 	r.call = ch
 	l, p, att := r.t.l, r.t.inv.Params, r.att
-	go func() {
+	r.t.b.runners.Go(func() {
 		raw, err := s.invoke(ctx, p, att)
 		l.release(s)
 		ch <- answer{raw, err}
-	}()
+	})
 	closeOnce(r.t.sent)
 	if r.cancelled {
 		r.notifyCancel(r.reason)

@@ -10,12 +10,12 @@ import (
 // How a task comes to its end.
 
 func (r *runner) onDeadline() bool {
-	ms := r.t.inv.Params.TimeoutMS
-	if ms <= 0 {
-		ms = acmp.DefaultTimeoutMS
-	}
+	after := timeoutOf(&r.t.inv.Params)
 	e := localError(acmp.CodeTimeout, "Task timed out")
-	e.Data = map[string]any{"task_id": r.t.id, "method": acmp.MethodInvoke, "timeout_ms": ms}
+	if r.sends == 0 {
+		e = localError(acmp.CodeTimeout, "provider %s could not be reached within %s; the task was not sent", r.t.inv.Provider, after)
+	}
+	e.Data = map[string]any{"task_id": r.t.id, "method": acmp.MethodInvoke, "timeout_ms": after.Milliseconds()}
 	return r.fail(e, "timeout_ms exceeded")
 }
 
@@ -37,15 +37,16 @@ func (r *runner) onCancel(reason string) bool {
 
 // notifyCancel sends acmp/cancel without waiting for it (B35).
 func (r *runner) notifyCancel(reason string) {
-	t := r.t
-	ctx := context.WithoutCancel(r.ctx)
-	t.b.runners.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
-		defer cancel()
-		if err := t.notify(ctx, acmp.MethodCancel, acmp.Cancel{TaskID: t.id, Reason: reason}); err != nil {
-			t.b.env.Log.Warn("acmp/cancel could not be sent", "provider", t.inv.Provider, "cause", plainError(err))
-		}
-	})
+	r.t.b.runners.Go(func() { r.t.sendCancel(reason) })
+}
+
+// sendCancel sends acmp/cancel once; it goes out even while the buyer closes.
+func (t *task) sendCancel(reason string) {
+	ctx, cancel := context.WithTimeout(t.b.env.last, notifyTimeout)
+	defer cancel()
+	if err := t.notify(ctx, acmp.MethodCancel, acmp.Cancel{TaskID: t.id, Reason: reason}); err != nil {
+		t.b.env.Log.Warn("acmp/cancel could not be sent", "provider", t.inv.Provider, "cause", plainError(err))
+	}
 }
 
 // mayRunTwice reports whether the invoke may go to another life of a provider on
@@ -103,13 +104,8 @@ func (r *runner) leave(cancelReason string) {
 		return
 	}
 	t := r.t
-	ctx := context.WithoutCancel(r.ctx)
 	t.b.runners.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
-		defer cancel()
-		if err := t.notify(ctx, acmp.MethodCancel, acmp.Cancel{TaskID: t.id, Reason: cancelReason}); err != nil {
-			t.b.env.Log.Warn("acmp/cancel could not be sent", "provider", t.inv.Provider, "cause", plainError(err))
-		}
+		t.sendCancel(cancelReason)
 		if stop != nil {
 			stop()
 		}

@@ -86,7 +86,7 @@ func openSession(ctx context.Context, s ProviderSpec, hc *http.Client, o *env) (
 		if out.conn != nil {
 			err = out.conn.explain(err)
 		}
-		out.close(o.kill)
+		out.close(o.last.Done())
 		return nil, err
 	}
 	out.init = out.cs.InitializeResult()

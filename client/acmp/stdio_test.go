@@ -43,6 +43,13 @@ func runChild(role string) {
 		grandchild := exec.Command("sleep", "1000")
 		_ = grandchild.Start()
 		_ = os.WriteFile(os.Getenv("PID_FILE"), []byte(strconv.Itoa(grandchild.Process.Pid)), 0o600)
+	case "once":
+		// The second life does not get as far as an answer.
+		if mark := os.Getenv("PID_FILE"); exists(mark) {
+			os.Exit(4)
+		} else {
+			_ = os.WriteFile(mark, nil, 0o600)
+		}
 	case "fails":
 		fmt.Fprintln(os.Stderr, "first line\nno licence found")
 		os.Exit(4)
