@@ -20,6 +20,7 @@ var (
 		"signalbox provide":      {"config", "log-file"},
 		"signalbox invoke":       {"provider", "config", "read-only", "json", "log-file"},
 		"signalbox compact":      {"json", "log-file"},
+		"signalbox doctor":       {"server", "token-file", "provider", "config", "json"},
 		"signalbox config":       {},
 		"signalbox config init":  {"config"},
 		"signalbox config check": {"config"},

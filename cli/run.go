@@ -122,6 +122,7 @@ func newRoot(g *globals) *cobra.Command {
 	root.AddCommand(newDemoCommand(g))
 	root.AddCommand(newConfigCommand(g))
 	root.AddCommand(newCompactCommand(g))
+	root.AddCommand(newDoctorCommand(g))
 	root.AddCommand(newInvokeCommand(g))
 	root.AddCommand(newProvideCommand(g))
 	root.AddCommand(newServeCommand(g))
