@@ -2,33 +2,12 @@ package acop
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
-
-// fixture is one of the published conformance cases.
-type fixture struct {
-	Name    string `json:"name"`
-	Request struct {
-		Method  string            `json:"method"`
-		Path    string            `json:"path"`
-		Headers map[string]string `json:"headers"`
-		Body    json.RawMessage   `json:"body"`
-	} `json:"request"`
-	Expected struct {
-		Status  int               `json:"status"`
-		Headers map[string]string `json:"headers"`
-		Match   struct {
-			Value any `json:"value"`
-		} `json:"body_match"`
-	} `json:"expected_response"`
-	Captures map[string]string `json:"captures"`
-}
 
 const fixtureItem = "work:fixture:resource-hub-http"
 
@@ -56,29 +35,11 @@ func loadFixtures(t *testing.T) map[string]fixture {
 	return all
 }
 
-// fixtureRun plays fixtures against one owner with shared captures.
-type fixtureRun struct {
-	b    *box
-	all  map[string]fixture
-	vars map[string]string
-	// salt keeps idempotency keys apart when one owner sees a fixture twice.
-	salt string
-	seen map[string]bool
-}
+// fixtureRun plays the published fixtures on one owner.
+type fixtureRun struct{ *stage }
 
 func newFixtureRun(t *testing.T, all map[string]fixture) *fixtureRun {
-	b := newBox(t, nil)
-	return &fixtureRun{b: b, all: all, seen: make(map[string]bool), vars: map[string]string{
-		"worker_http_token": b.tokens["worker-http"], "worker_other_token": b.tokens["worker-other"],
-		"lead_token": b.tokens["lead-01"], "producer_token": b.tokens["fixture-producer"],
-	}}
-}
-
-func (f *fixtureRun) expand(s string) string {
-	for k, v := range f.vars {
-		s = strings.ReplaceAll(s, "${"+k+"}", v)
-	}
-	return s
+	return &fixtureRun{newStage(t, all, nil)}
 }
 
 func (f *fixtureRun) play(name string) {
@@ -87,66 +48,9 @@ func (f *fixtureRun) play(name string) {
 	if !known {
 		f.b.t.Fatalf("no fixture %s", name)
 	}
-	f.seen[name] = true
-	hs := header{}
-	for k, v := range fx.Request.Headers {
-		hs[k] = f.expand(v)
-		if k == "Idempotency-Key" {
-			hs[k] += f.salt
-		}
+	if err := f.stage.play(&fx); err != nil {
+		f.b.t.Fatal(err)
 	}
-	r := f.b.do(fx.Request.Method, f.expand(fx.Request.Path), "", f.expand(string(fx.Request.Body)), hs)
-	if r.status != fx.Expected.Status {
-		f.b.t.Fatalf("%s: status %d, want %d: %s", name, r.status, fx.Expected.Status, r.raw)
-	}
-	for k, want := range fx.Expected.Headers {
-		if got := r.header.Get(k); got != want {
-			f.b.t.Errorf("%s: header %s is %q, want %q", name, k, got, want)
-		}
-	}
-	if why := f.subset(fx.Expected.Match.Value, r.body, "$"); why != "" {
-		f.b.t.Errorf("%s: %s: %s", name, why, r.raw)
-	}
-	for variable, path := range fx.Captures {
-		f.vars[variable] = r.text(strings.TrimPrefix(path, "$."))
-	}
-}
-
-// subset tells where want is not part of got, "" if it is.
-func (f *fixtureRun) subset(want, got any, at string) string {
-	switch w := want.(type) {
-	case map[string]any:
-		g, isMap := got.(map[string]any)
-		if !isMap {
-			return at + " is no object"
-		}
-		for k, v := range w {
-			if why := f.subset(v, g[k], at+"."+k); why != "" {
-				return why
-			}
-		}
-		return ""
-	case []any:
-		g, isList := got.([]any)
-		if !isList || len(g) != len(w) {
-			return at + " is another list"
-		}
-		for i := range w {
-			if why := f.subset(w[i], g[i], fmt.Sprintf("%s[%d]", at, i)); why != "" {
-				return why
-			}
-		}
-		return ""
-	case string:
-		if got != f.expand(w) {
-			return fmt.Sprintf("%s is %v, want %s", at, got, f.expand(w))
-		}
-		return ""
-	}
-	if want != got {
-		return fmt.Sprintf("%s is %v, want %v", at, got, want)
-	}
-	return ""
 }
 
 // TestFixturesInBranches plays the published fixtures, one fresh owner per
