@@ -69,13 +69,13 @@ func hintPieces(st *theme.Styles, h hint) []piece {
 	return []piece{{h.key, key, 0}, {" " + h.help + "  ", help, 0}}
 }
 
-// rowHints are the acts the row allows, the screen's own keys, what needs no row,
-// and last what cannot be done now.
+// rowHints are the acts the row allows, with what the screen is for, the screen's
+// own keys, what needs no row, and last what cannot be done now.
 func (m *Model) rowHints() []hint {
 	if o := m.top(); o != nil {
 		return dialogHints(o)
 	}
-	var can, local, later, cannot []hint
+	var can, own, local, later, cannot []hint
 	over := map[string]bool{}
 	for _, b := range m.room().Bindings() {
 		for _, k := range b.Keys {
@@ -88,23 +88,35 @@ func (m *Model) rowHints() []hint {
 	s := m.subjectOf(m.target())
 	for i := range m.actions {
 		a := &m.actions[i]
-		if a.group == groupFrame || over[a.keys[0]] || a.on&onNothing == 0 && !a.fits(s) {
+		mine := slices.Contains(ownActions[m.room().ID()], a.id)
+		if a.group == groupFrame || over[a.keys[0]] || !mine && a.on&onNothing == 0 && !a.fits(s) {
 			continue
 		}
 		h := hint{key: a.keys[0], help: m.helpOf(a, s)}
 		ok, why := m.enabled(a, s)
 		if !ok {
 			h.why = why
+		}
+		switch {
+		case mine:
+			own = append(own, h)
+		case !ok:
 			cannot = append(cannot, h)
-			continue
-		}
-		if a.on&onNothing != 0 || a.group == groupRows {
+		case a.on&onNothing != 0 || a.group == groupRows:
 			later = append(later, h)
-			continue
+		default:
+			can = append(can, h)
 		}
-		can = append(can, h)
 	}
-	return slices.Concat(can, local, later, cannot)
+	// The first act on the row, what the screen is for, then the rest.
+	first := min(1, len(can))
+	return slices.Concat(can[:first], own, can[first:], local, later, cannot)
+}
+
+// ownActions are what a screen is for: in its key row at every width, also while
+// no row is selected.
+var ownActions = map[screen.ID][]string{
+	screen.Board: {"new"}, screen.Tasks: {"invoke"}, screen.Feed: {"post"}, screen.Agents: {"invoke"},
 }
 
 // dialogHints are the keys of a form.

@@ -355,3 +355,63 @@ func TestIdleIsIdle(t *testing.T) {
 		}
 	})
 }
+
+// Lists say how much of them is out of sight, above and below.
+func TestListsTellWhatIsOutOfSight(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 80, H: 24})
+		for n := range 60 {
+			id := fmt.Sprintf("work:many:%02d", n)
+			it := uitest.Lease(uitest.Item(id, "x", acop.StatusInProgress, 1900, time.Now()), fmt.Sprintf("worker-%02d", n), 10*time.Minute, 0, time.Now())
+			r.facts(uitest.Changed(it, acop.VerbClaim, uint64(1900+n), time.Now()))
+			entry := uitest.Changed(it, acop.VerbPost, uint64(2000+n), time.Now())
+			entry.Event.Family, entry.Event.Entry = acop.FamilyBlackboard, &acop.BlackboardEntry{EntryID: "entry:" + id, WorkItemID: id, EntryKind: acop.EntryFinding, Summary: "s"}
+			r.facts(entry)
+			r.facts(uitest.TaskFacts("task_"+id, "x", time.Now())[0])
+		}
+		for _, key := range []string{"2", "3", "4", "5", "6"} {
+			r.Keys(key, "home")
+			r.Must(" below ")
+			r.MustNot(" above")
+			r.Keys("pgdown", "pgdown")
+			r.Must(" above", " below ")
+			r.Keys("end")
+			r.Must(" above ")
+			r.MustNot(" below")
+		}
+		r.Keys("2", "enter")
+		r.Resize(60, 16)
+		r.Must("Item work:", "↓ ") // the sheet is longer than the screen
+	})
+}
+
+// What a screen is for stands in its key row at every width, also while nothing
+// is selected.
+func TestKeyRowHasWhatTheScreenIsFor(t *testing.T) {
+	for _, w := range []int{60, 80, 120} {
+		bubble(t, func(t *testing.T) {
+			r := world(t, ui.Options{}, uitest.Options{W: w, H: 24})
+			for key, want := range map[string]string{"2": "n new item", "3": "i invoke", "4": "p post", "5": "i invoke"} {
+				r.Keys(key)
+				if row := r.Row(23); !strings.Contains(row, want) {
+					t.Errorf("%d cells, screen %s: no %q in %q", w, key, want, row)
+				}
+			}
+			r.Keys("4", "p")
+			r.Must("post: no row is selected; k selects the newest")
+			r.Keys("k", "p")
+			r.Must("Post on ")
+		})
+	}
+}
+
+// On a sheet enter has nothing to open, and says so.
+func TestEnterOnASheet(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.Keys("enter")
+		r.Must("Item work:")
+		r.Keys("enter")
+		r.Must("open: this is everything about the row")
+	})
+}

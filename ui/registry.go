@@ -121,7 +121,7 @@ func taskActions() []action {
 func rowActions() []action {
 	return []action{
 		{id: "open", keys: []string{"enter"}, help: "open", long: "everything about the row", group: groupRows, on: onRow,
-			run: (*Model).openRow},
+			can: canOpen, run: (*Model).openRow},
 		{id: "snooze", keys: []string{"m"}, help: "snooze", long: "put an ask aside for a while, or bring it back", group: groupRows, on: onRow,
 			can: canSnooze, run: (*Model).snooze, bulk: true},
 		{id: "copy", keys: []string{"y"}, help: "copy id", long: "copy the row's id", group: groupRows, on: onRow,
@@ -196,6 +196,9 @@ func (m *Model) enabled(a *action, s subject) (bool, string) {
 	}
 	if a.on&onNothing == 0 {
 		if s.t.IsZero() {
+			if len(m.room().Shown(m.bodyCtx())) > 0 {
+				return false, "no row is selected; k selects the newest"
+			}
 			return false, "no row is selected"
 		}
 		if !a.fits(s) {
@@ -345,6 +348,14 @@ func canInvoke(m *Model, _ subject) (bool, string) {
 		}
 	}
 	return false, "no provider is known yet; start with --provider NAME=URL"
+}
+
+// canOpen refuses where enter would change nothing.
+func canOpen(m *Model, s subject) (bool, string) {
+	if sh := m.topSheet(); sh != nil && sh.ItemID() == s.t.WorkItemID {
+		return false, "this is everything about the row"
+	}
+	return true, ""
 }
 
 func canSnooze(_ *Model, s subject) (bool, string) {

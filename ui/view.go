@@ -154,14 +154,38 @@ func (m *Model) baseRule(body []string) string {
 			}
 		}
 	}
-	note := m.baseNote()
-	if note == "" {
-		return st.Faint.Render(strings.Join(line, ""))
+	left, note := m.outOfSight(), m.baseNote()
+	from, to := 0, m.size.w
+	out := ""
+	if left != "" {
+		from = 1 + text.Width(left) + 2
+		out = st.Faint.Render(line[0]) + st.Muted.Render(" "+left+" ")
 	}
-	note = text.ClipMark(note, m.size.w-4, st.G.Ellipsis)
-	w := text.Width(note) + 2
-	at := m.size.w - w - 1
-	return st.Faint.Render(strings.Join(line[:at], "")) + st.Accent.Render(" "+note+" ") + st.Faint.Render(line[m.size.w-1])
+	tail := ""
+	if note != "" {
+		note = text.ClipMark(note, m.size.w-from-4, st.G.Ellipsis)
+		to = m.size.w - text.Width(note) - 3
+		tail = st.Accent.Render(" "+note+" ") + st.Faint.Render(line[m.size.w-1])
+	}
+	return out + st.Faint.Render(strings.Join(line[from:to], "")) + tail
+}
+
+// outOfSight tells how many rows of the list lie above and below what is shown.
+func (m *Model) outOfSight() string {
+	r, ok := m.room().(screen.Scroller)
+	if !ok {
+		return ""
+	}
+	g := m.look.styles.G
+	above, below := r.Hidden(m.bodyCtx())
+	var parts []string
+	if above > 0 {
+		parts = append(parts, g.Up+" "+kit.Count(above)+" above")
+	}
+	if below > 0 {
+		parts = append(parts, g.Down+" "+kit.Count(below)+" below")
+	}
+	return strings.Join(parts, "  ")
 }
 
 func (m *Model) baseNote() string {

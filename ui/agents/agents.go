@@ -52,6 +52,8 @@ type row struct {
 	item     *acop.Item // held
 	ask      *fleet.Ask // a request that waits for a lead
 	provider *fleet.ProviderView
+	// again marks a further row of the worker above, which is named once.
+	again bool
 }
 
 // New makes the agents screen.
@@ -114,8 +116,8 @@ func requests(c *screen.Ctx) map[string][]*fleet.Ask {
 	return out
 }
 
-// workers makes a row of every claim and every request; a worker with neither
-// has one row.
+// workers makes a row of every claim and every request, each of which can be
+// acted on alone; a worker with neither has one row.
 func workers(agents []fleet.Agent, asks map[string][]*fleet.Ask) []row {
 	var out []row
 	for i := range agents {
@@ -138,16 +140,23 @@ func (s *Screen) section(c *screen.Ctx, head string, rows []row) {
 	s.cache.all += len(rows)
 	at := len(s.cache.rows)
 	s.cache.rows = append(s.cache.rows, row{head: head})
+	names := 0
 	for i := range rows {
-		if s.passes(c, &rows[i]) {
-			s.cache.rows = append(s.cache.rows, rows[i])
+		if !s.passes(c, &rows[i]) {
+			continue
 		}
+		r := rows[i]
+		r.again = r.agent != nil && r.agent == s.cache.rows[len(s.cache.rows)-1].agent
+		if !r.again {
+			names++
+		}
+		s.cache.rows = append(s.cache.rows, r)
 	}
-	if len(s.cache.rows) == at+1 {
+	if names == 0 {
 		s.cache.rows = s.cache.rows[:at]
 		return
 	}
-	s.cache.rows[at].head += " " + kit.Count(len(s.cache.rows)-at-1)
+	s.cache.rows[at].head += " " + kit.Count(names)
 }
 
 func (s *Screen) passes(c *screen.Ctx, r *row) bool {
@@ -208,6 +217,12 @@ func (s *Screen) skip(rows []row, d int) {
 			}
 		}
 	}
+}
+
+// Hidden implements screen.Scroller.
+func (s *Screen) Hidden(c *screen.Ctx) (above, below int) {
+	rows, _ := s.sync(c)
+	return s.cur.Hidden(len(rows))
 }
 
 func (r *row) target() screen.Target {
@@ -283,12 +298,7 @@ func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
 	case tea.KeyPressMsg:
 		do = screen.Match(s.Bindings(), msg.String())
 	case tea.MouseWheelMsg:
-		switch msg.Button {
-		case tea.MouseWheelUp:
-			do = screen.Up
-		case tea.MouseWheelDown:
-			do = screen.Down
-		}
+		do = pane.WheelWord(msg)
 	case tea.MouseClickMsg:
 		d := pane.Divide(c.W, c.H)
 		if i := s.cur.Top() + msg.Y - 1; msg.Y >= 1 && msg.Y < d.ListH && msg.X < d.ListW && i < len(rows) && rows[i].head == "" {

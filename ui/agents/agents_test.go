@@ -102,6 +102,31 @@ func TestProvidersAndMoves(t *testing.T) {
 	}
 }
 
+// A worker with two items is named and counted once; each item keeps its row, and
+// a row whose first one has scrolled away names its worker.
+func TestTwoItemsOneWorker(t *testing.T) {
+	st := worlds.Empty()
+	for n, id := range []string{"work:one", "work:two"} {
+		it := worlds.Item(id, func(i *acop.Item) { worlds.Hold(i, "worker-4", 500*time.Second, "") })
+		st.Apply(fleet.OwnerEvent{At: worlds.Now, Event: acop.Event{Family: acop.FamilyClaimGrant, Revision: uint64(1900 + n), Last: true, AtUTC: acop.NewTime(worlds.Now), Verb: "claim", WorkItemID: id, Item: it}})
+	}
+	c := worlds.Ctx(st, 118, 30)
+	s := New()
+	v := view(s, c)
+	list, _, _ := strings.Cut(v, "─ WORKER")
+	if !strings.Contains(v, "WORKERS 1") || strings.Count(list, "worker-4") != 1 || !strings.Contains(list, "work:one") || !strings.Contains(list, "work:two") {
+		t.Errorf("named or counted wrongly:\n%s", v)
+	}
+	if n := len(s.Shown(c)); n != 2 {
+		t.Errorf("%d rows can be acted on", n)
+	}
+	c = worlds.Ctx(st, 78, 2)
+	press(s, c, "end")
+	if v := view(s, c); !strings.Contains(v, "worker-4") {
+		t.Errorf("nobody knows whose row this is:\n%s", v)
+	}
+}
+
 func BenchmarkView(b *testing.B) {
 	st := worlds.Many(10000, 200, 50)
 	c := worlds.Ctx(st, 238, 66)

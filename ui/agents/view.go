@@ -85,7 +85,9 @@ func (s *Screen) list(c *screen.Ctx, d pane.Detail, rows []row) []string {
 	out = append(out, tb.Head(c.Styles))
 	from, to := s.cur.Visible(len(rows))
 	for i := from; i < to && len(out) < d.ListH; i++ {
-		out = append(out, s.row(c, tb, &rows[i], i == s.cur.Pos(), d.ListW))
+		r := rows[i]
+		r.again = r.again && i > from // its first row may have scrolled out of sight
+		out = append(out, s.row(c, tb, &r, i == s.cur.Pos(), d.ListW))
 	}
 	for len(out) < d.ListH {
 		out = append(out, kit.Blank(d.ListW))
@@ -111,6 +113,9 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, r *row, selected bool, w int)
 		cells = idleCells(c, tb, r.agent)
 	}
 	cells[cMark] = pane.Cell{Text: mark, Style: st.Accent}
+	if r.again {
+		cells[cName] = pane.Cell{Text: st.G.Link, Style: st.Muted}
+	}
 	switch {
 	case r.ask != nil:
 		return tb.RowSpan(st, sel, cells, cLease, cProgress)

@@ -197,6 +197,14 @@ func (s *Screen) Select(c *screen.Ctx, t screen.Target) bool {
 	return s.sel == it.ID()
 }
 
+// Hidden implements screen.Scroller; columns tell it in their headings.
+func (s *Screen) Hidden(c *screen.Ctx) (above, below int) {
+	if s.sync(c); s.inColumns(c) {
+		return 0, 0
+	}
+	return s.list.Hidden(len(s.flat))
+}
+
 // sync brings order and cursors in line with the facts and the size.
 func (s *Screen) sync(c *screen.Ctx) {
 	key := arrangeKey{version: c.State.ItemsVersion, filter: s.text, order: s.order, by: s.by, closed: s.closed, loaded: true}

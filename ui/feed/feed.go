@@ -17,10 +17,7 @@ const doLink = "link"
 
 // Screen is the feed. It implements screen.Screen.
 type Screen struct {
-	text  string
-	query filter.Query
-	tail  pane.Tail
-
+	list pane.Stream
 	rows rows
 }
 
@@ -50,38 +47,38 @@ func (s *Screen) Name() string { return "Feed" }
 func (s *Screen) Badge(*screen.Ctx) string { return "" }
 
 // Filter implements screen.Screen.
-func (s *Screen) Filter() string { return s.text }
+func (s *Screen) Filter() string { return s.list.Filter() }
 
 // SetFilter implements screen.Screen.
-func (s *Screen) SetFilter(line string) { s.text, s.query = line, filter.Parse(line) }
+func (s *Screen) SetFilter(line string) { s.list.SetFilter(line) }
 
 // Bindings implements screen.Screen.
 func (s *Screen) Bindings() []screen.Binding {
-	return append(screen.Nav(),
-		screen.Binding{Keys: []string{"G"}, Do: screen.Bottom, Help: "follow", Row: true},
-		screen.Binding{Keys: []string{"o"}, Do: doLink, Help: "other version", Row: true})
+	return append(s.list.Bindings(), screen.Binding{Keys: []string{"o"}, Do: doLink, Help: "other version", Row: !s.list.Following()})
 }
 
 // sync brings rows and cursor in line with the facts and the size.
-func (s *Screen) sync(c *screen.Ctx) {
+func (s *Screen) sync(c *screen.Ctx) pane.Rows {
 	s.choose(c)
-	n := s.count(c)
-	s.tail.Sync(n, int(c.State.Revision), rowsHigh(c), s.key(c), s.find(c))
+	r := pane.Rows{N: s.count(c), End: int(c.State.Revision) + 1, Key: s.key(c), Find: s.find(c),
+		Num: func(i int) int { return int(s.at(c, i).Revision) }}
+	s.list.Fit(c, r)
+	return r
 }
 
-// rowsHigh is how many entries are shown at a time.
-func rowsHigh(c *screen.Ctx) int { return max(0, pane.Divide(c.W, c.H).ListH-1) }
+// Hidden implements screen.Scroller.
+func (s *Screen) Hidden(c *screen.Ctx) (above, below int) { return s.list.Hidden(s.sync(c).N) }
 
 func (s *Screen) choose(c *screen.Ctx) {
-	key := rowsKey{version: c.State.EntriesVersion, filter: s.text}
-	if s.query.Timed() {
+	key := rowsKey{version: c.State.EntriesVersion, filter: s.Filter()}
+	if s.list.Query().Timed() {
 		key.second = c.OwnerNow().Unix()
 	}
 	if key == s.rows.key {
 		return
 	}
 	s.rows.key = key
-	if s.query.Empty() {
+	if s.list.Query().Empty() {
 		s.rows.idx = nil
 		return
 	}
@@ -104,7 +101,7 @@ func (s *Screen) passes(c *screen.Ctx, e *acop.BlackboardEntry) bool {
 	if it := c.State.Items[e.WorkItemID]; it != nil {
 		r.Repo, r.Branch = it.WorkItem.TargetRepoID, it.WorkItem.TargetBranch
 	}
-	return s.query.Match(&r, c.OwnerNow())
+	return s.list.Query().Match(&r, c.OwnerNow())
 }
 
 func (s *Screen) count(c *screen.Ctx) int {
@@ -138,11 +135,10 @@ func (s *Screen) find(c *screen.Ctx) func(string) int {
 
 // selected is the entry under the cursor, while following the newest; or nil.
 func (s *Screen) selected(c *screen.Ctx) *acop.Posted {
-	s.sync(c)
-	if s.count(c) == 0 {
+	if s.sync(c).N == 0 {
 		return nil
 	}
-	return s.at(c, s.tail.Pos())
+	return s.at(c, s.list.Pos())
 }
 
 func target(c *screen.Ctx, e *acop.BlackboardEntry) screen.Target {
@@ -155,7 +151,7 @@ func target(c *screen.Ctx, e *acop.BlackboardEntry) screen.Target {
 
 // Target implements screen.Screen.
 func (s *Screen) Target(c *screen.Ctx) screen.Target {
-	if p := s.selected(c); p != nil && !s.tail.Following() {
+	if p := s.selected(c); p != nil && !s.list.Following() {
 		return target(c, &p.Entry)
 	}
 	return screen.Target{}
@@ -163,9 +159,8 @@ func (s *Screen) Target(c *screen.Ctx) screen.Target {
 
 // Shown implements screen.Screen.
 func (s *Screen) Shown(c *screen.Ctx) []screen.Target {
-	s.sync(c)
 	var out []screen.Target
-	for i := range s.count(c) {
+	for i := range s.sync(c).N {
 		out = append(out, target(c, &s.at(c, i).Entry))
 	}
 	return out
@@ -194,8 +189,8 @@ func (s *Screen) goTo(c *screen.Ctx, id string) bool {
 	if !s.passes(c, &p.Entry) {
 		s.SetFilter("")
 	}
-	s.tail.Leave()
-	s.tail.SelectKey(id)
+	s.list.Leave()
+	s.list.SelectKey(id)
 	got := s.selected(c)
 	return got != nil && got.Entry.EntryID == id
 }
@@ -205,29 +200,15 @@ func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
 	if _, ok := msg.(screen.Applied); ok {
 		return nil // nothing is kept that facts could make wrong
 	}
-	p := s.selected(c)
-	n := s.count(c)
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		do := screen.Match(s.Bindings(), msg.String())
-		if do == doLink {
-			return s.link(c, p)
-		}
-		s.tail.Nav(do, n, s.key(c))
-	case tea.MouseWheelMsg:
-		switch msg.Button {
-		case tea.MouseWheelUp:
-			s.tail.Nav(screen.Up, n, s.key(c))
-		case tea.MouseWheelDown:
-			s.tail.Nav(screen.Down, n, s.key(c))
-		}
-	case tea.MouseClickMsg:
-		d := pane.Divide(c.W, c.H)
-		if i := s.tail.Top() + msg.Y - 1; msg.Y >= 1 && msg.Y < d.ListH && msg.X < d.ListW && i < n {
-			s.tail.Leave()
-			s.tail.To(i, n, s.key(c))
-		}
+	r := s.sync(c)
+	do := ""
+	if key, ok := msg.(tea.KeyPressMsg); ok {
+		do = screen.Match(s.Bindings(), key.String())
 	}
+	if do == doLink {
+		return s.link(c, s.selected(c))
+	}
+	s.list.Handle(c, r, do, msg)
 	return nil
 }
 
@@ -236,7 +217,7 @@ func (s *Screen) link(c *screen.Ctx, p *acop.Posted) screen.Intent {
 	if p == nil {
 		return nil
 	}
-	s.tail.Leave()
+	s.list.Leave()
 	to := c.State.SupersededBy(p.Entry.EntryID)
 	if to == "" && len(p.Entry.SupersedesEntryIDs) > 0 {
 		to = p.Entry.SupersedesEntryIDs[0]
@@ -248,18 +229,6 @@ func (s *Screen) link(c *screen.Ctx, p *acop.Posted) screen.Intent {
 		return screen.Toast{Text: "The other version is not among the entries known here", Level: screen.Warn}
 	}
 	return nil
-}
-
-// fresh counts the entries that came since the reader left the end.
-func (s *Screen) fresh(c *screen.Ctx) int {
-	if s.tail.Following() {
-		return 0
-	}
-	n, mark := 0, uint64(max(0, s.tail.Mark()))
-	for i := s.count(c) - 1; i >= 0 && s.at(c, i).Revision > mark; i-- {
-		n++
-	}
-	return n
 }
 
 // freshFor is how long a new entry stays bright.

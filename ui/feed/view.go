@@ -39,27 +39,29 @@ func (s *Screen) View(c *screen.Ctx) string {
 	if c.W <= 0 || c.H <= 0 {
 		return ""
 	}
-	p := s.selected(c)
-	if p == nil {
+	r := s.sync(c)
+	if r.N == 0 {
 		return s.empty(c)
 	}
-	d := pane.Divide(c.W, c.H)
-	list := s.list(c, d)
-	var details []string
-	if d.H > 0 {
-		details = s.details(c, p, d.W, d.H)
+	return s.list.Draw(c, r, pane.Drawing{
+		Cols: cols, Last: cConf, Name: "ENTRY", Note: s.note(c, r.N),
+		Row:   func(tb pane.Table, i int) string { return s.row(c, tb, i) },
+		Facts: func(i, w, h int) []string { return s.details(c, s.at(c, i), w, h) },
+	})
+}
+
+// note says what the filter hides.
+func (s *Screen) note(c *screen.Ctx, n int) string {
+	if s.Filter() == "" {
+		return ""
 	}
-	title := "ENTRY"
-	if s.tail.Following() {
-		title = "NEWEST ENTRY"
-	}
-	return d.Join(c.Styles, list, details, title)
+	return fmt.Sprintf("%d of %d", n, len(c.State.Entries))
 }
 
 func (s *Screen) empty(c *screen.Ctx) string {
-	if s.text != "" && len(c.State.Entries) > 0 {
+	if s.Filter() != "" && len(c.State.Entries) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			kit.Plural(len(c.State.Entries), "entry is", "entries are")+" hidden by: "+text.Line(s.text), "Press / to change the filter.")
+			kit.Plural(len(c.State.Entries), "entry is", "entries are")+" hidden by: "+text.Line(s.Filter()), "Press / to change the filter.")
 	}
 	lines := []string{pane.OwnerLine(c.State.Link, c.Now)}
 	if c.State.Link.State == fleet.LinkLive {
@@ -69,38 +71,9 @@ func (s *Screen) empty(c *screen.Ctx) string {
 	return pane.Empty(c.Styles, c.W, c.H, "No entries yet", lines...)
 }
 
-func (s *Screen) list(c *screen.Ctx, d pane.Detail) []string {
-	tb := pane.NewTable(cols, d.ListW)
-	out := make([]string, 0, d.ListH)
-	out = append(out, s.head(c, tb, d.ListW))
-	n := s.count(c)
-	from, to := s.tail.Visible(n)
-	for i := from; i < to && len(out) < d.ListH; i++ {
-		out = append(out, s.row(c, tb, s.at(c, i), s.tail.Selected(i)))
-	}
-	for len(out) < d.ListH {
-		out = append(out, kit.Blank(d.ListW))
-	}
-	return out[:d.ListH]
-}
-
-// head is the heading, with what came since the reader left the end.
-func (s *Screen) head(c *screen.Ctx, tb pane.Table, w int) string {
-	head := tb.Head(c.Styles)
-	note := ""
-	if n := s.fresh(c); n > 0 {
-		note = kit.Count(n) + " new below, G"
-	} else if s.tail.Following() {
-		note = pane.FollowNote(tb.W(cConf) > 0)
-	} else if s.text != "" {
-		note = fmt.Sprintf("%d of %d", s.count(c), len(c.State.Entries))
-	}
-	return pane.Over(c.Styles, head, note, w)
-}
-
-func (s *Screen) row(c *screen.Ctx, tb pane.Table, p *acop.Posted, selected bool) string {
-	st, e := c.Styles, &p.Entry
-	sel, mark := pane.Margin(st, selected, c.Focused, c.IsMarked(target(c, e)))
+func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
+	st, e := c.Styles, &s.at(c, i).Entry
+	sel, mark := s.list.Margin(c, i, target(c, e))
 	glyph, word := kindMark(e.EntryKind)
 	kind, body, muted := kindStyle(st, e.EntryKind), st.Text, st.Muted
 	summary := pane.Clean(e.Summary, tb.W(cSummary))

@@ -106,3 +106,9 @@ func (c *Cursor) SelectKey(key string) { c.key = key }
 func (c *Cursor) Visible(n int) (from, to int) {
 	return min(c.top, n), min(n, c.top+c.h)
 }
+
+// Hidden counts the rows out of sight above and below, out of n.
+func (c *Cursor) Hidden(n int) (above, below int) {
+	from, to := c.Visible(n)
+	return from, n - to
+}

@@ -19,10 +19,8 @@ const (
 
 // Screen is the log. It implements screen.Screen.
 type Screen struct {
-	text  string
-	query filter.Query
-	tail  pane.Tail
-	rows  rows
+	list pane.Stream
+	rows rows
 	// brief hides renewals and heartbeats, which drown everything else when
 	// many agents are at work. It is how a log begins.
 	brief bool
@@ -51,15 +49,14 @@ func (s *Screen) Name() string { return "Log" }
 func (s *Screen) Badge(*screen.Ctx) string { return "" }
 
 // Filter implements screen.Screen.
-func (s *Screen) Filter() string { return s.text }
+func (s *Screen) Filter() string { return s.list.Filter() }
 
 // SetFilter implements screen.Screen.
-func (s *Screen) SetFilter(line string) { s.text, s.query = line, filter.Parse(line) }
+func (s *Screen) SetFilter(line string) { s.list.SetFilter(line) }
 
 // Bindings implements screen.Screen.
 func (s *Screen) Bindings() []screen.Binding {
-	return append(screen.Nav(),
-		screen.Binding{Keys: []string{"G"}, Do: screen.Bottom, Help: "follow", Row: true},
+	return append(s.list.Bindings(),
 		screen.Binding{Keys: []string{"v"}, Do: doRoutine, Help: s.routineHelp(), Row: true},
 		screen.Binding{Keys: []string{"E"}, Do: doNDJSON, Help: "export NDJSON", Row: true},
 		screen.Binding{Keys: []string{"M"}, Do: doMarkdown, Help: "export Markdown", Row: true})
@@ -73,7 +70,7 @@ func (s *Screen) routineHelp() string {
 }
 
 // all reports whether every line is shown.
-func (s *Screen) all() bool { return s.query.Empty() && !s.brief }
+func (s *Screen) all() bool { return s.list.Query().Empty() && !s.brief }
 
 // end is the number behind the last line.
 func end(c *screen.Ctx) int { return c.State.LogBase + len(c.State.Log) }
@@ -85,12 +82,12 @@ func (s *Screen) choose(c *screen.Ctx) {
 		return
 	}
 	second := int64(0)
-	if s.query.Timed() {
+	if s.list.Query().Timed() {
 		second = c.Now.Unix()
 	}
 	r := &s.rows
-	if r.filter != s.text || r.brief != s.brief || r.second != second || r.next > end(c) || r.next < c.State.LogBase {
-		*r = rows{brief: s.brief, filter: s.text, second: second, next: c.State.LogBase}
+	if r.filter != s.Filter() || r.brief != s.brief || r.second != second || r.next > end(c) || r.next < c.State.LogBase {
+		*r = rows{brief: s.brief, filter: s.Filter(), second: second, next: c.State.LogBase}
 	}
 	for ; r.next < end(c); r.next++ {
 		if s.passes(c, r.next) {
@@ -116,7 +113,7 @@ func (s *Screen) passes(c *screen.Ctx, num int) bool {
 	if it := c.State.Items[l.Item]; it != nil {
 		r.Repo, r.Branch = it.WorkItem.TargetRepoID, it.WorkItem.TargetBranch
 	}
-	return s.query.Match(&r, c.Now)
+	return s.list.Query().Match(&r, c.Now)
 }
 
 func (s *Screen) count(c *screen.Ctx) int {
@@ -163,12 +160,15 @@ func (s *Screen) find(c *screen.Ctx) func(string) int {
 	}
 }
 
-func (s *Screen) sync(c *screen.Ctx) int {
+func (s *Screen) sync(c *screen.Ctx) pane.Rows {
 	s.choose(c)
-	n := s.count(c)
-	s.tail.Sync(n, end(c), max(0, pane.Divide(c.W, c.H).ListH-1), s.key(c), s.find(c))
-	return n
+	r := pane.Rows{N: s.count(c), End: end(c), Key: s.key(c), Find: s.find(c), Num: func(i int) int { return s.num(c, i) }}
+	s.list.Fit(c, r)
+	return r
 }
+
+// Hidden implements screen.Scroller.
+func (s *Screen) Hidden(c *screen.Ctx) (above, below int) { return s.list.Hidden(s.sync(c).N) }
 
 func (s *Screen) target(c *screen.Ctx, i int) screen.Target {
 	l := s.at(c, i)
@@ -181,16 +181,16 @@ func (s *Screen) target(c *screen.Ctx, i int) screen.Target {
 
 // Target implements screen.Screen.
 func (s *Screen) Target(c *screen.Ctx) screen.Target {
-	if s.sync(c) == 0 || s.tail.Following() {
+	if s.sync(c).N == 0 || s.list.Following() {
 		return screen.Target{}
 	}
-	return s.target(c, s.tail.Pos())
+	return s.target(c, s.list.Pos())
 }
 
 // Shown implements screen.Screen.
 func (s *Screen) Shown(c *screen.Ctx) []screen.Target {
 	var out []screen.Target
-	for i := range s.sync(c) {
+	for i := range s.sync(c).N {
 		out = append(out, s.target(c, i))
 	}
 	return out
@@ -203,12 +203,11 @@ func (s *Screen) Select(c *screen.Ctx, t screen.Target) bool {
 		s.SetFilter("")
 		s.brief = false
 	}
-	n := s.sync(c)
-	for i := n - 1; i >= 0; i-- {
+	r := s.sync(c)
+	for i := r.N - 1; i >= 0; i-- {
 		if got := s.target(c, i); t.Kind == screen.KindEvent && got.ID == t.ID || t.Kind != screen.KindEvent &&
 			(t.WorkItemID != "" && got.WorkItemID == t.WorkItemID || t.TaskID != "" && got.TaskID == t.TaskID) {
-			s.tail.Leave()
-			s.tail.To(i, n, s.key(c))
+			s.list.Pick(i, r)
 			return true
 		}
 	}
@@ -220,30 +219,18 @@ func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
 	if _, ok := msg.(screen.Applied); ok {
 		return nil // nothing is kept that facts could make wrong
 	}
-	n := s.sync(c)
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		switch do := screen.Match(s.Bindings(), msg.String()); do {
-		case doRoutine:
-			s.brief = !s.brief
-		case doNDJSON, doMarkdown:
-			return s.export(c, n, do == doMarkdown)
-		default:
-			s.tail.Nav(do, n, s.key(c))
-		}
-	case tea.MouseWheelMsg:
-		switch msg.Button {
-		case tea.MouseWheelUp:
-			s.tail.Nav(screen.Up, n, s.key(c))
-		case tea.MouseWheelDown:
-			s.tail.Nav(screen.Down, n, s.key(c))
-		}
-	case tea.MouseClickMsg:
-		d := pane.Divide(c.W, c.H)
-		if i := s.tail.Top() + msg.Y - 1; msg.Y >= 1 && msg.Y < d.ListH && msg.X < d.ListW && i < n {
-			s.tail.Leave()
-			s.tail.To(i, n, s.key(c))
-		}
+	r := s.sync(c)
+	do := ""
+	if key, ok := msg.(tea.KeyPressMsg); ok {
+		do = screen.Match(s.Bindings(), key.String())
+	}
+	switch do {
+	case doRoutine:
+		s.brief = !s.brief
+	case doNDJSON, doMarkdown:
+		return s.export(c, r.N, do == doMarkdown)
+	default:
+		s.list.Handle(c, r, do, msg)
 	}
 	return nil
 }

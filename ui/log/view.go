@@ -39,26 +39,21 @@ func (s *Screen) View(c *screen.Ctx) string {
 	if c.W <= 0 || c.H <= 0 {
 		return ""
 	}
-	n := s.sync(c)
-	if n == 0 {
+	r := s.sync(c)
+	if r.N == 0 {
 		return s.empty(c)
 	}
-	d := pane.Divide(c.W, c.H)
-	var details []string
-	if d.H > 0 {
-		details = s.details(c, s.tail.Pos(), d.W, d.H)
-	}
-	title := "LINE"
-	if s.tail.Following() {
-		title = "NEWEST LINE"
-	}
-	return d.Join(c.Styles, s.list(c, d, n), details, title)
+	return s.list.Draw(c, r, pane.Drawing{
+		Cols: cols, Last: cReason, Name: "LINE", Note: s.note(c, r.N),
+		Row:   func(tb pane.Table, i int) string { return s.row(c, tb, i) },
+		Facts: func(i, w, h int) []string { return s.details(c, i, w, h) },
+	})
 }
 
 func (s *Screen) empty(c *screen.Ctx) string {
-	if s.text != "" && len(c.State.Log) > 0 {
+	if s.Filter() != "" && len(c.State.Log) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			kit.Plural(len(c.State.Log), "line is", "lines are")+" hidden by: "+text.Line(s.text), "Press / to change the filter.")
+			kit.Plural(len(c.State.Log), "line is", "lines are")+" hidden by: "+text.Line(s.Filter()), "Press / to change the filter.")
 	}
 	if s.brief && len(c.State.Log) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing but signs of life", kit.Plural(len(c.State.Log), "heartbeat or renewal is", "heartbeats and renewals are")+" hidden; v shows them.")
@@ -68,35 +63,10 @@ func (s *Screen) empty(c *screen.Ctx) string {
 		"signalbox work events  prints the owner's part in a shell")
 }
 
-func (s *Screen) list(c *screen.Ctx, d pane.Detail, n int) []string {
-	tb := pane.NewTable(cols, d.ListW)
-	out := make([]string, 0, d.ListH)
-	out = append(out, pane.Over(c.Styles, tb.Head(c.Styles), s.note(c, tb, n), d.ListW))
-	from, to := s.tail.Visible(n)
-	for i := from; i < to && len(out) < d.ListH; i++ {
-		out = append(out, s.row(c, tb, i))
-	}
-	for len(out) < d.ListH {
-		out = append(out, kit.Blank(d.ListW))
-	}
-	return out[:d.ListH]
-}
-
-// note says what came since the reader left the end, what the filter hides, or
-// what is no longer kept.
-func (s *Screen) note(c *screen.Ctx, tb pane.Table, n int) string {
-	fresh := 0
-	if !s.tail.Following() {
-		for i := n - 1; i >= 0 && s.num(c, i) >= s.tail.Mark(); i-- {
-			fresh++
-		}
-	}
+// note says what the filter hides, or what is no longer kept.
+func (s *Screen) note(c *screen.Ctx, n int) string {
 	switch {
-	case fresh > 0:
-		return kit.Count(fresh) + " new below, G"
-	case s.tail.Following():
-		return pane.FollowNote(tb.W(cReason) > 0)
-	case s.text != "" || s.brief:
+	case s.Filter() != "" || s.brief:
 		return fmt.Sprintf("%d of %d", n, len(c.State.Log))
 	case c.State.LogBase > 0:
 		return kit.Count(c.State.LogBase) + " older not kept"
@@ -106,7 +76,7 @@ func (s *Screen) note(c *screen.Ctx, tb pane.Table, n int) string {
 
 func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
 	st, l := c.Styles, s.at(c, i)
-	sel, mark := pane.Margin(st, s.tail.Selected(i), c.Focused, c.IsMarked(screen.Target{Kind: screen.KindEvent, ID: fmt.Sprint(s.num(c, i))}))
+	sel, mark := s.list.Margin(c, i, screen.Target{Kind: screen.KindEvent, ID: fmt.Sprint(s.num(c, i))})
 	glyph, style := outcomeMark(st, l.Outcome)
 	body := st.Text
 	if c.Now.Sub(l.At) < freshFor && !l.routine() {

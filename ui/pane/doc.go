@@ -1,6 +1,6 @@
 // Package pane holds the larger pieces that the screens share: the output pane
-// that follows a stream without ever stealing the reader's place, the list that
-// follows in the same way, and the drawing of a lease.
+// that follows a stream without ever stealing the reader's place, the list with
+// its facts that follows in the same way, and the drawing of a lease.
 //
 // An output pane draws the rows it shows and nothing else: no cost grows with
 // the history (B82, B85), and its place is kept by line number, so that lines

@@ -94,6 +94,12 @@ type Screen interface {
 	Select(*Ctx, Target) bool
 }
 
+// Scroller is a screen that tells how many rows of its list, or lines of its text,
+// are out of sight, as it was drawn last.
+type Scroller interface {
+	Hidden(*Ctx) (above, below int)
+}
+
 // Binding is one key of a screen as data: matching, help and the key table are
 // made from it.
 type Binding struct {

@@ -152,3 +152,8 @@ func (s *Sheet) View(c *screen.Ctx) string {
 	s.scroll = max(0, min(s.scroll, s.total-s.h))
 	return kit.Lines(lines[min(s.scroll, len(lines)):], c.W, c.H)
 }
+
+// Hidden implements screen.Scroller.
+func (s *Sheet) Hidden(*screen.Ctx) (above, below int) {
+	return s.scroll, max(0, s.total-s.h-s.scroll)
+}
