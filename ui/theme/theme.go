@@ -105,7 +105,7 @@ func (b builder) styles() *Styles {
 		Accent: b.fg(p.accent, "36", spec{}),
 		Title:  b.fg(p.accent, "36", spec{bold: true}),
 		OK:     b.fg(p.ok, "32", spec{}),
-		Wait:   b.fg(p.wait, "34", spec{}),
+		Wait:   b.fg(p.wait, b.blue(), spec{}),
 		Warn:   b.fg(p.warn, "33", spec{}),
 		Bad:    b.fg(p.bad, "31", spec{bold: b.depth != TrueColor}),
 		Fresh:  b.text(true),
@@ -183,6 +183,15 @@ func (b builder) color(c rgb, basic string) string {
 		return basic
 	}
 	return fgOf(c)
+}
+
+// blue is the one of the two blues of sixteen colours that can be read: the plain
+// one is nearly black in many terminals.
+func (b builder) blue() string {
+	if b.dark {
+		return "94"
+	}
+	return "34"
 }
 
 func (b builder) selText() string { return "97" }

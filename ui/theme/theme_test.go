@@ -128,3 +128,13 @@ func ExampleStyle_Render() {
 	fmt.Printf("%q\n", New(Options{Depth: NoColor}).Strong.Render("word"))
 	// Output: "\x1b[1mword\x1b[m"
 }
+
+// At 16 colours no state is told in the plain blue on a dark ground, nor in the
+// bright one on a light ground: neither can be read.
+func TestBlueOfSixteen(t *testing.T) {
+	for dark, want := range map[bool]string{true: "\x1b[94m", false: "\x1b[34m"} {
+		if got := New(Options{Dark: dark, Depth: Basic16}).Wait.Render("x"); !strings.HasPrefix(got, want) {
+			t.Errorf("dark %v: %q", dark, got)
+		}
+	}
+}
