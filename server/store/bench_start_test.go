@@ -48,11 +48,11 @@ func bigLog(b *testing.B, dir string, items, acts int) {
 			c.Record.Idem = &Idempotency{Scope: fmt.Sprint(i), Fingerprint: "f", Status: 200, Body: []byte(`{"work_item_id":"` + c.Record.ID + `"}`)}
 		}
 		s.p.head = w.head
-		m, err := s.message(&c, subjectOf(&c.Record), part{})
-		if err != nil {
+		one := &writing{}
+		if err := s.message(one, &c, subjectOf(&c.Record), part{}); err != nil {
 			b.Fatal(err)
 		}
-		s.sent.bySum.Clear()
+		m := one.msgs[0]
 		m.Header.Del("Nats-Expected-Last-Subject-Sequence")
 		if err := w.put(m); err != nil {
 			b.Fatal(err)

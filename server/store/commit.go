@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+	"strconv"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"signalbox/model/acop"
 )
@@ -38,67 +36,15 @@ func (s *Store) CommitAll(ctx context.Context, cs []Change) (revision uint64, er
 	if err := s.usable(ctx); err != nil {
 		return 0, err
 	}
-	msgs, err := s.prepare(cs)
-	defer s.sent.drop(msgs)
+	w, err := s.prepare(cs)
 	if err != nil {
 		return 0, err
 	}
-	e := s.engine()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*engineWait)
-	defer cancel()
-	ctx, free := e.bound(ctx)
-	defer free()
-	if len(msgs) == 1 {
-		revision, err = e.publish(ctx, msgs[0])
-	} else {
-		revision, err = e.publishBatch(ctx, msgs)
-	}
-	if err != nil {
-		return 0, err
-	}
-	e.disk.wrote(revision)
-	if err := s.WaitRevision(ctx, revision); err != nil {
-		return 0, fmt.Errorf("%w: written at revision %d, but not yet to be seen: %w", ErrUnavailable, revision, err)
-	}
-	return revision, nil
+	return s.write(context.WithoutCancel(ctx), w)
 }
 
-func (e *engine) publish(ctx context.Context, m *nats.Msg) (uint64, error) {
-	if e.isBroken() {
-		return 0, fmt.Errorf("%w: the disk took no more", ErrUnavailable)
-	}
-	ack, err := e.js.PublishMsg(ctx, m)
-	if err != nil {
-		return 0, writeError(err)
-	}
-	return ack.Sequence, nil
-}
-
-// publishBatch writes an atomic batch. The engine takes 50 at a time; the 51st
-// is asked again a moment later.
-func (e *engine) publishBatch(ctx context.Context, msgs []*nats.Msg) (uint64, error) {
-	if e.isBroken() {
-		return 0, fmt.Errorf("%w: the disk took no more", ErrUnavailable)
-	}
-	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		ack, err := jetstreamext.PublishMsgBatch(ctx, e.js, msgs)
-		if err == nil {
-			return ack.Sequence, nil
-		}
-		if !isTooManyBatches(err) {
-			return 0, writeError(err)
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return 0, writeError(err)
-		}
-	}
-}
-
-// prepare checks the records and makes their messages. With an error it returns
-// those it had made.
-func (s *Store) prepare(cs []Change) ([]*nats.Msg, error) {
+// prepare checks the records and makes their messages.
+func (s *Store) prepare(cs []Change) (*writing, error) {
 	if len(cs) == 0 || len(cs) > maxBatch {
 		return nil, fmt.Errorf("an act has 1 to %d records, not %d", maxBatch, len(cs))
 	}
@@ -114,7 +60,7 @@ func (s *Store) prepare(cs []Change) ([]*nats.Msg, error) {
 	if all == 0 {
 		return nil, errors.New("an act must tell at least one event: nothing changes without a trace")
 	}
-	var msgs []*nats.Msg
+	w := &writing{}
 	off := 0
 	for i := range cs {
 		p := part{i: i + 1, n: len(cs), off: off, all: all}
@@ -122,17 +68,15 @@ func (s *Store) prepare(cs []Change) ([]*nats.Msg, error) {
 			p = part{}
 		}
 		off += len(cs[i].Record.Events)
-		m, err := s.message(&cs[i], subjects[i], p)
-		if err != nil {
-			return msgs, err
+		if err := s.message(w, &cs[i], subjects[i], p); err != nil {
+			return nil, err
 		}
-		msgs = append(msgs, m)
 	}
-	return msgs, nil
+	return w, nil
 }
 
-// message makes the sealed message of a change with its condition.
-func (s *Store) message(c *Change, subj string, p part) (*nats.Msg, error) {
+// message adds the sealed message of a change, with its condition, to an act.
+func (s *Store) message(w *writing, c *Change, subj string, p part) error {
 	r := c.Record // a copy: what the caller holds stays as it is
 	if r.ProtocolVersion == "" {
 		r.ProtocolVersion = acop.ProtocolVersion
@@ -144,7 +88,7 @@ func (s *Store) message(c *Change, subj string, p part) (*nats.Msg, error) {
 		r.Events = []acop.Event{}
 	}
 	if err := validate(&r, c.Expected); err != nil {
-		return nil, err
+		return err
 	}
 	s.mu.RLock()
 	head, old, real := s.p.head, s.p.items[r.ID], s.p.heads[subj]
@@ -152,34 +96,34 @@ func (s *Store) message(c *Change, subj string, p part) (*nats.Msg, error) {
 	s.mu.RUnlock()
 	expected, there := s.seqOf(c.Expected)
 	if stale || !there {
-		return nil, ErrConflict
+		return ErrConflict
 	}
 	if r.Kind == KindItem {
 		if old != nil && old.Revision > c.Expected {
-			return nil, ErrConflict // known without asking the engine
+			return ErrConflict // known without asking the engine
 		}
 		if err := keepsClaim(&r, old); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	payload, err := json.Marshal(&r)
 	if err != nil {
-		return nil, fmt.Errorf("encode the record of %q: %w", r.ID, err)
+		return fmt.Errorf("encode the record of %q: %w", r.ID, err)
 	}
 	// What cannot be read back would stop the owner for ever.
 	back := new(Record)
 	if err := json.Unmarshal(payload, back); err != nil {
-		return nil, fmt.Errorf("the record of %q cannot be read back: %w", r.ID, err)
+		return fmt.Errorf("the record of %q cannot be read back: %w", r.ID, err)
 	}
-	m, err := newMessage(subj, payload, head, p, indexOf(&r, old))
+	m, sl, err := newMessage(subj, payload, head, p, indexOf(&r, old))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.sent.keep(m, back)
 	if r.Kind != KindAudit { // refusals pile up; they have no state to race for
-		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(max(expected, real)))
+		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(max(expected, real), 10))
 	}
-	return m, nil
+	w.add(m, sl, back)
+	return nil
 }
 
 // validate refuses records that would make the log contradict itself.

@@ -112,7 +112,7 @@ func (w *writer) preface(p preface) error {
 	if err != nil {
 		return fmt.Errorf("encode the preface of the new log: %w", err)
 	}
-	m, err := newMessage(generationSubject, b, link{}, part{}, index{})
+	m, _, err := newMessage(generationSubject, b, link{}, part{}, index{})
 	if err != nil {
 		return err
 	}

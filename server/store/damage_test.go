@@ -256,11 +256,11 @@ func TestForeignMessageStopsTheOwner(t *testing.T) {
 	if _, err := s.engine().js.Publish(t.Context(), subject(KindItem, "b"), []byte(`{"kind":"item","id":"b"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.WaitRevision(t.Context(), 2); !errors.Is(err, ErrUnavailable) {
-		t.Errorf("wait for the foreign message: %v", err)
-	}
 	if _, err := s.Commit(t.Context(), itemChange(newItem("c", acop.StatusReady))); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("a write after it: %v", err)
+	}
+	if err := s.WaitRevision(t.Context(), 2); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("wait for the foreign message: %v", err)
 	}
 	if _, ok := s.Item("a"); !ok || s.Revision() != 1 {
 		t.Error("what was true before can no longer be read")

@@ -5,9 +5,9 @@
 // revision its decision was based on; the log refuses it when somebody else was
 // first, and that check is the mutual exclusion of the whole owner.
 //
-//	Commit -> message -> stream -> follower -> projection -> hub -> Subscription
-//	 (seal, expected        (fsync)             (reads)     (ring)   (Next)
-//	  last revision)
+//	Commit -> message -> engine -> follower -> projection -> hub -> Subscription
+//	 (seal, expected    (answers: (fsync)       (reads)     (ring)   (Next)
+//	  last revision)     its place)
 //
 // The package knows records and their conditions. It does not know which change
 // is allowed, who may ask for it, HTTP, or what a lease means.
@@ -27,7 +27,10 @@
 // # Durability
 //
 // A record is applied, told and acknowledged after a sync that began when it was
-// in its file ([durable]); writers at the same time share a sync. When the disk
+// in its file ([durable]); writers at the same time share a sync. The log is
+// written by this process alone, so the follower does not read an act back: what
+// it applies was decoded from the bytes that were sent, and the engine's answer
+// names their place. An act whose answer was lost is read from the log. When the disk
 // takes no more, writes are refused with [ErrUnavailable] and reads go on; the
 // engine is started anew once there is space.
 //
@@ -41,8 +44,8 @@
 //
 // All methods of [Store] may be called from any goroutine. Commit, CommitAll,
 // WaitRevision, History, Subscribe and Next may block; the other reads hold a
-// read lock for as long as they look. One goroutine, the engine connection's
-// callback, changes the projection. It waits for the disk and for no reader:
+// read lock for as long as they look. One goroutine, the [follower], changes the
+// projection. It waits for the disk and for no reader:
 // subscribers read from a ring of the newest acts, and who falls out of it is told so.
 //
 // # Testing

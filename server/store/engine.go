@@ -42,8 +42,10 @@ type engine struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	stream jetstream.Stream
-	follow jetstream.ConsumeContext
 	disk   durable
+
+	writings *writings
+	unfollow func() // ends the follower and waits for its last act
 
 	trip   func()          // says that the engine is broken; may be called again
 	broken <-chan struct{} // closed by trip
@@ -66,7 +68,7 @@ func startEngine(dir string, sync bool, log *slog.Logger) (*engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the engine: %w", err)
 	}
-	e := &engine{dir: dir, srv: srv}
+	e := &engine{dir: dir, srv: srv, unfollow: func() {}}
 	e.life, e.trip = context.WithCancel(context.Background())
 	e.broken = e.life.Done()
 	srv.SetLoggerV2(engineLog{log, e.trip}, false, false, false)
@@ -95,6 +97,11 @@ func (e *engine) connect(log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("connect to the engine: %w", err)
 	}
+	if e.writings, err = newWritings(nc); err != nil {
+		return fmt.Errorf("connect to the engine: %w", err)
+	}
+	// Answers that were on their way are lost.
+	nc.SetReconnectHandler(func(*nats.Conn) { e.writings.ask() })
 	return nil
 }
 
@@ -154,14 +161,6 @@ func (e *engine) bound(ctx context.Context) (context.Context, context.CancelFunc
 }
 
 func (e *engine) isBroken() bool { return e.life.Err() != nil }
-
-// unfollow ends the follower and waits for its last message.
-func (e *engine) unfollow() {
-	if e.follow != nil {
-		e.follow.Stop()
-		<-e.follow.Closed()
-	}
-}
 
 // stop ends the engine; it may be called again.
 func (e *engine) stop() error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -11,99 +13,233 @@ import (
 // errDisk means that the disk did not take what the engine had written.
 var errDisk = errors.New("the disk failed")
 
-// startFollowing lets the projection follow the log from its head on. The
-// handler runs in one goroutine of the connection, one message at a time.
-func (s *Store) startFollowing(ctx context.Context) error {
-	e := s.engine()
-	c, err := e.js.OrderedConsumer(ctx, streamName, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:   s.p.head.rev + 1,
-	})
-	if err != nil {
-		return fmt.Errorf("follow the log: %w", err)
-	}
-	next := s.p.head.rev + 1
+// gapPatience is how long the follower waits for the answer to an act before it
+// reads what stands at its place.
+const gapPatience = 200 * time.Millisecond
+
+// follower changes the projection, alone and in the order of the log. All that
+// is written to the log is written by this process, so that the engine's answer
+// to a write is all that is missing of it: its place. What stands in the log
+// without an answer (one got lost, or it was written before the engine was
+// started anew) is read from there.
+type follower struct {
+	s     *Store
+	e     *engine
+	next  uint64              // revision that is due
+	ready map[uint64]*writing // answered, by first revision; more than next is missing
+	since time.Time           // of the gap in front of ready
+}
+
+// startFollowing lets the projection follow the log from its head on.
+func (s *Store) startFollowing(ctx context.Context, e *engine) error {
 	e.disk.synced = s.p.head.rev
-	e.follow, err = c.Consume(func(m jetstream.Msg) {
-		if s.isFailed() || e.isBroken() {
+	f := &follower{s: s, e: e, next: s.p.head.rev + 1, ready: map[uint64]*writing{}}
+	if err := f.catchUp(ctx, true); err != nil {
+		return err
+	}
+	leave, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { f.run(leave.Done()) })
+	e.unfollow = func() { stop(); wg.Wait() }
+	return nil
+}
+
+// run ends with the engine, or when the projection cannot follow any longer.
+func (f *follower) run(leave <-chan struct{}) {
+	ws := f.e.writings
+	gap := time.NewTimer(time.Hour)
+	defer gap.Stop()
+	for {
+		var err error
+		if len(f.ready) > 0 {
+			gap.Reset(time.Until(f.since.Add(gapPatience)))
+		} else {
+			gap.Stop()
+		}
+		select {
+		case m := <-ws.answers:
+			f.answered(ws.answered(m))
+		case w := <-ws.groups:
+			f.answered(w, nil)
+		case <-ws.look:
+			err = f.catchUp(f.e.life, false)
+		case <-gap.C:
+			f.since = time.Now()
+			err = f.catchUp(f.e.life, false)
+		case <-f.e.broken:
+			return
+		case <-leave:
 			return
 		}
-		rev, err := s.receive(e, m, next)
-		if errors.Is(err, errDisk) {
-			s.log.Error("the log cannot be synced", "error", err)
-			e.trip()
+		f.others()
+		if err = errors.Join(err, f.advance()); err == nil {
+			continue
+		}
+		switch {
+		case f.e.isBroken(): // what could not be read is read again by the next one
+		case errors.Is(err, errDisk):
+			f.s.log.Error("the log cannot be synced", "error", err)
+			f.e.trip()
+		default:
+			f.s.fail(err)
+		}
+		return
+	}
+}
+
+// others takes what else the engine has answered by now, so that one sync serves
+// all of it.
+func (f *follower) others() {
+	ws := f.e.writings
+	for {
+		select {
+		case m := <-ws.answers:
+			f.answered(ws.answered(m))
+		case w := <-ws.groups:
+			f.answered(w, nil)
+		default:
 			return
 		}
-		if err != nil {
-			s.fail(err)
-			return
+	}
+}
+
+// answered takes up an act that has its place now, or ends one that has none.
+func (f *follower) answered(w *writing, err error) {
+	switch {
+	case w == nil:
+	case err != nil:
+		w.end(err)
+	case w.rev < f.next: // read from the log already
+		w.end(nil)
+	default:
+		f.e.disk.wrote(w.rev)
+		if len(f.ready) == 0 {
+			f.since = time.Now()
 		}
-		next = max(next, rev+1)
-	}, jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
-		s.log.Debug("following the log was interrupted and goes on", "error", err)
-	}))
-	if err != nil {
-		return fmt.Errorf("follow the log: %w", err)
+		f.ready[w.first()] = w
+	}
+}
+
+// advance makes visible what is due: first the sync, then all acts, and then
+// their writers and the readers are told.
+func (f *follower) advance() error {
+	var run []*writing
+	for next := f.next; ; {
+		w := f.ready[next]
+		if w == nil {
+			break
+		}
+		delete(f.ready, next)
+		run = append(run, w)
+		next = w.rev + 1
+	}
+	if len(run) == 0 {
+		return nil
+	}
+	f.since = time.Now()
+	if err := f.sync(run[len(run)-1].rev); err != nil {
+		return err
+	}
+	acts := make([]*act, len(run))
+	for i, w := range run {
+		acts[i] = w.act()
+	}
+	if err := f.s.show(acts...); err != nil {
+		return err
+	}
+	f.next = run[len(run)-1].rev + 1
+	for _, w := range run {
+		w.end(nil)
 	}
 	return nil
 }
 
-func (s *Store) isFailed() bool {
-	select {
-	case <-s.failed:
-		return true
-	default:
-		return false
+// sync returns when the revision is on the disk.
+func (f *follower) sync(rev uint64) error {
+	if engineSyncs {
+		return nil
 	}
+	if err := f.e.disk.reach(rev); err != nil {
+		return fmt.Errorf("%w: %w", errDisk, err)
+	}
+	return nil
 }
 
-// receive takes the next message of the log and makes the act visible that it
-// completes. Messages come again after an interruption; a gap is damage.
-func (s *Store) receive(e *engine, m jetstream.Msg, next uint64) (rev uint64, err error) {
-	meta, err := m.Metadata()
+// catchUp reads and shows what the log holds beyond the projection. At the start
+// nobody is writing, so that half an act at the end is the rest of one that was
+// cut short, and is left behind; later its other half is still to come.
+func (f *follower) catchUp(ctx context.Context, start bool) error {
+	ctx, cancel := context.WithTimeout(ctx, engineWait)
+	defer cancel()
+	info, err := f.e.stream.Info(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("follow the log: %w", err)
+		return fmt.Errorf("follow the log: %w", err)
 	}
-	rev = meta.Sequence.Stream
-	if rev < next {
-		return rev, nil
+	var asm assembler
+	last := info.State.LastSeq
+	for from := f.next; from <= last; {
+		page, err := f.e.readPage(ctx, from, "")
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return fmt.Errorf("follow the log: revision %d is not there", from)
+		}
+		for _, raw := range page {
+			if err := f.read(&asm, raw, from); err != nil {
+				return err
+			}
+			from = raw.Sequence + 1
+		}
+		last = max(last, from-1)
 	}
-	if rev > next {
-		return 0, fmt.Errorf("follow the log: revision %d came where %d was due", rev, next)
+	if start {
+		f.next = max(f.next, last+1)
 	}
-	if !engineSyncs {
-		if err := e.disk.reach(rev); err != nil {
-			return 0, fmt.Errorf("%w: %w", errDisk, err)
+	for first, w := range f.ready {
+		if first < f.next {
+			delete(f.ready, first)
+			w.end(nil)
 		}
 	}
-	sl, err := openSeal(m.Subject(), headsOf(m.Headers()), m.Data())
-	if err != nil {
-		return 0, fmt.Errorf("the record at revision %d: %w", rev, err)
-	}
-	msg := newPlaced(rev, m.Subject(), sl, m.Data())
-	var a *act
-	if rec, ok := s.sent.take(sl.sum); ok {
-		a = s.incoming.put(msg, settle(msg, rec))
-	} else if a, err = s.incoming.add(msg); err != nil {
-		return rev, err
-	}
-	if a == nil {
-		return rev, nil
-	}
-	return rev, s.show(a)
+	return nil
 }
 
-// show applies an act, notes it and tells everybody, in this order: whoever
-// sees an event finds the projection at least as new.
-func (s *Store) show(a *act) error {
-	s.mu.Lock()
-	s.p.apply(a, s.now())
-	head := s.p.head
-	s.mu.Unlock()
-	if err := s.note.write(head); err != nil {
+// read takes the next message of the log and shows the act that it completes.
+func (f *follower) read(asm *assembler, raw *jetstream.RawStreamMsg, due uint64) error {
+	if raw.Sequence != due {
+		return fmt.Errorf("follow the log: revision %d came where %d was due", raw.Sequence, due)
+	}
+	m, err := check(raw)
+	if err != nil {
 		return err
 	}
-	s.hub.put(a)
-	s.waits.reached(a.rev)
+	a, err := asm.add(m)
+	if err != nil || a == nil {
+		return err
+	}
+	if err := f.sync(a.rev); err != nil {
+		return err
+	}
+	if err := f.s.show(a); err != nil {
+		return err
+	}
+	f.next = a.rev + 1
+	return nil
+}
+
+// show applies acts, notes the last of them and tells everybody, in this order:
+// whoever sees an event finds the projection at least as new.
+func (s *Store) show(acts ...*act) error {
+	for _, a := range acts {
+		s.mu.Lock()
+		s.p.apply(a, s.now())
+		s.mu.Unlock()
+	}
+	if err := s.note.write(s.p.head); err != nil { // only the follower changes it
+		return err
+	}
+	s.hub.put(acts...)
+	s.waits.reached(acts[len(acts)-1].rev)
 	return nil
 }

@@ -15,7 +15,7 @@ type hub struct {
 	n     int
 	// floor is the revision after which the ring holds everything.
 	floor uint64
-	wake  chan struct{} // closed and replaced on every act
+	wake  chan struct{} // closed and replaced when there are new acts
 	subs  int
 }
 
@@ -23,16 +23,18 @@ func newHub(size int, floor uint64) *hub {
 	return &hub{ring: make([]*act, size), floor: floor, wake: make(chan struct{})}
 }
 
-func (h *hub) put(a *act) {
+func (h *hub) put(acts ...*act) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.n == len(h.ring) {
-		h.floor = h.ring[h.start].rev
-		h.ring[h.start] = a
-		h.start = (h.start + 1) % len(h.ring)
-	} else {
-		h.ring[(h.start+h.n)%len(h.ring)] = a
-		h.n++
+	for _, a := range acts {
+		if h.n == len(h.ring) {
+			h.floor = h.ring[h.start].rev
+			h.ring[h.start] = a
+			h.start = (h.start + 1) % len(h.ring)
+		} else {
+			h.ring[(h.start+h.n)%len(h.ring)] = a
+			h.n++
+		}
 	}
 	close(h.wake)
 	h.wake = make(chan struct{})

@@ -49,15 +49,11 @@ func decodeAll(msgs []message) ([]applied, error) {
 func (s *Store) refill(ctx context.Context, n uint64) error {
 	for range n {
 		c := Change{Record: Record{Kind: KindAudit, ID: "accepted loss"}}
-		m, err := s.message(&c, subjectOf(&c.Record), part{})
-		if err != nil {
+		w := &writing{}
+		if err := s.message(w, &c, subjectOf(&c.Record), part{}); err != nil {
 			return err
 		}
-		rev, err := s.engine().publish(ctx, m)
-		if err != nil {
-			return fmt.Errorf("go on after the lost end of the log: %w", err)
-		}
-		if err := s.WaitRevision(ctx, rev); err != nil {
+		if _, err := s.write(ctx, w); err != nil {
 			return fmt.Errorf("go on after the lost end of the log: %w", err)
 		}
 	}

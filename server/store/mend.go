@@ -97,9 +97,11 @@ func (s *Store) restart(ctx context.Context) error {
 		}
 	}
 	s.mu.Unlock()
+	if err := s.startFollowing(ctx, e); err != nil {
+		return errors.Join(err, e.stop())
+	}
 	s.eng.Store(e)
-	s.incoming = assembler{}
-	return s.startFollowing(ctx)
+	return nil
 }
 
 // openEngine starts an engine on the folder and opens its stream, which begins

@@ -20,14 +20,14 @@ const (
 // readPage reads stored messages in order from a revision on; filter is a
 // subject or "". No messages is no error: there are none, or the first of them
 // cannot be read.
-func (s *Store) readPage(ctx context.Context, from uint64, filter string) ([]*jetstream.RawStreamMsg, error) {
+func (e *engine) readPage(ctx context.Context, from uint64, filter string) ([]*jetstream.RawStreamMsg, error) {
 	opts := []jetstreamext.GetBatchOpt{jetstreamext.GetBatchSeq(from), jetstreamext.GetBatchMaxBytes(pageBytes)}
 	if filter != "" {
 		opts = append(opts, jetstreamext.GetBatchSubject(filter))
 	}
 	ctx, cancel := context.WithTimeout(ctx, engineWait)
 	defer cancel()
-	seq, err := jetstreamext.GetBatch(ctx, s.engine().js, streamName, pageMessages, opts...)
+	seq, err := jetstreamext.GetBatch(ctx, e.js, streamName, pageMessages, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("read the log from revision %d: %w", from, err)
 	}
@@ -60,7 +60,7 @@ func (s *Store) readActs(ctx context.Context, after, upTo uint64) ([]*act, error
 	var acts []*act
 	var asm assembler
 	for from := after + 1; from <= upTo && len(acts) == 0; {
-		page, err := s.readPage(ctx, from, "")
+		page, err := s.engine().readPage(ctx, from, "")
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (s *Store) readActs(ctx context.Context, after, upTo uint64) ([]*act, error
 func (s *Store) readSubject(ctx context.Context, subj string, from, upTo uint64) ([]applied, error) {
 	var out []applied
 	for from <= upTo {
-		page, err := s.readPage(ctx, from, subj)
+		page, err := s.engine().readPage(ctx, from, subj)
 		if err != nil {
 			return nil, err
 		}

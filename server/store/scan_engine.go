@@ -21,7 +21,7 @@ func (s *Store) scanEngine(ctx context.Context) (*scan, error) {
 	}
 	end := info.State.LastSeq
 	for f.next() <= end {
-		page, err := s.readPage(ctx, f.next(), "")
+		page, err := s.engine().readPage(ctx, f.next(), "")
 		if err != nil {
 			return nil, err
 		}

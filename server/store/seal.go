@@ -101,7 +101,7 @@ func (h heads) message(subj string, payload []byte) *nats.Msg {
 }
 
 // newMessage makes the sealed message of one record.
-func newMessage(subj string, payload []byte, l link, p part, x index) (*nats.Msg, error) {
+func newMessage(subj string, payload []byte, l link, p part, x index) (*nats.Msg, seal, error) {
 	h := heads{link: l.String()}
 	if p.n > 0 {
 		h.part = fmt.Sprintf("%d %d %d %d", p.i, p.n, p.off, p.all)
@@ -109,13 +109,14 @@ func newMessage(subj string, payload []byte, l link, p part, x index) (*nats.Msg
 	if !x.empty() {
 		b, err := json.Marshal(x)
 		if err != nil {
-			return nil, fmt.Errorf("encode record index: %w", err)
+			return nil, seal{}, fmt.Errorf("encode record index: %w", err)
 		}
 		// Ids may hold any character; a header may not.
 		h.index = base64.RawURLEncoding.EncodeToString(b)
 	}
-	h.sum = h.sumWith(subj, payload).String()
-	return h.message(subj, payload), nil
+	sl := seal{sum: h.sumWith(subj, payload), link: l, part: p, index: x}
+	h.sum = sl.sum.String()
+	return h.message(subj, payload), sl, nil
 }
 
 // sumWith hashes everything that must not change, each part with its length, so

@@ -42,9 +42,6 @@ type Store struct {
 
 	hub   *hub
 	waits waiters
-	sent  sent
-
-	incoming assembler // used by the follower alone
 
 	failOnce  sync.Once
 	failed    chan struct{} // closed when the projection can no longer follow
@@ -104,7 +101,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 		return err
 	}
 	s.hub = newHub(o.EventBuffer, s.p.head.rev)
-	if err := s.startFollowing(ctx); err != nil {
+	if err := s.startFollowing(ctx, s.engine()); err != nil {
 		return err
 	}
 	s.wg.Go(s.syncNote)

@@ -238,11 +238,11 @@ func TestTornActIsLeftOut(t *testing.T) {
 	torn := mustItem(t, s, "a").Clone()
 	torn.WorkItem.Title = "torn"
 	for i, c := range []Change{itemChange(torn), itemChange(newItem("b", acop.StatusReady))} {
-		m, err := s.message(&c, subjectOf(&c.Record), part{i: i + 1, n: 3, off: i, all: 3})
-		if err != nil {
+		w := &writing{}
+		if err := s.message(w, &c, subjectOf(&c.Record), part{i: i + 1, n: 3, off: i, all: 3}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.engine().publish(t.Context(), m); err != nil {
+		if _, err := s.engine().js.PublishMsg(t.Context(), w.msgs[0]); err != nil {
 			t.Fatal(err)
 		}
 	}

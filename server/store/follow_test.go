@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"signalbox/model/acop"
+)
+
+// unanswered writes an act of which the follower never hears: as if the engine's
+// answer had been lost on its way.
+func unanswered(t *testing.T, s *Store, c Change) {
+	t.Helper()
+	w := &writing{}
+	if err := s.message(w, &c, subjectOf(&c.Record), part{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.engine().js.PublishMsg(t.Context(), w.msgs[0]); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An act whose answer was lost is read from the log: at the next write, and by
+// itself when its writer has given up. Nobody sees it twice or out of order.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, Now: clock})
+	sub := subscribe(t, s, 0, EventFilter{})
+	commit(t, s, itemChange(newItem("a", acop.StatusReady)))
+	unanswered(t, s, itemChange(newItem("b", acop.StatusReady)))
+	rev := commit(t, s, itemChange(newItem("c", acop.StatusReady)), itemChange(newItem("d", acop.StatusReady)))
+	if rev != 4 {
+		t.Fatalf("the act after the lost answer is at %d", rev)
+	}
+	mustItem(t, s, "b")
+	unanswered(t, s, itemChange(newItem("e", acop.StatusReady)))
+	s.engine().writings.ask()
+	if err := s.WaitRevision(t.Context(), 5); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, itemChange(mustItem(t, s, "e").Clone()))
+	for _, want := range []uint64{1, 2, 4, 5, 6} {
+		if e := next(t, sub); e[0].Revision != want {
+			t.Errorf("wanted the act at %d, got %+v", want, e)
+		}
+	}
+	want := dump(s)
+	closeIn(t, dir)
+	if d := cmp.Diff(want, dump(open(t, Options{Dir: dir, Now: clock}))); d != "" {
+		t.Error(d)
+	}
+}
+
+// Acts of one and of several records from many writers at once become visible
+// whole, in the order of the log, and to their writer before it goes on; what is
+// shown is what a start finds.
+func TestManyWritersInOrder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, Now: clock})
+	sub := subscribe(t, s, 0, EventFilter{})
+	const writers, rounds = 24, 8
+	var wg sync.WaitGroup
+	for n := range writers {
+		wg.Go(func() {
+			for i := range rounds {
+				var cs []Change
+				for k := range 1 + n%3 {
+					cs = append(cs, itemChange(newItem(fmt.Sprint(n, " ", i, " ", k), acop.StatusReady), "put", "note"))
+				}
+				rev, err := s.CommitAll(context.Background(), cs)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for k, c := range cs {
+					it, ok := s.Item(c.Record.ID)
+					if !ok || it.Revision != rev-uint64(len(cs)-1-k) {
+						t.Errorf("the writer of %q at %d sees %+v", c.Record.ID, rev, it)
+					}
+				}
+			}
+		})
+	}
+	at := uint64(0)
+	for range writers * rounds {
+		events := next(t, sub)
+		records := uint64(len(events) / 2)
+		if got := events[0].Revision; got != at+records {
+			t.Fatalf("an act of %d records at %d came after %d", records, got, at)
+		}
+		at += records
+		for i, e := range events {
+			if e.Revision != at || e.Index != i || e.Last != (i == len(events)-1) || e.Item == nil {
+				t.Fatalf("event %d of the act at %d: %+v", i, at, e)
+			}
+		}
+	}
+	wg.Wait()
+	want := dump(s)
+	closeIn(t, dir)
+	if d := cmp.Diff(want, dump(open(t, Options{Dir: dir, Now: clock}))); d != "" {
+		t.Error(d)
+	}
+}
