@@ -233,3 +233,30 @@ func TestSignalsAndSuspend(t *testing.T) {
 	s.waitText("exit code")
 	normal(s, "after quitting")
 }
+
+// Who comes back after a task has ended reads its output: it is listed as one of
+// an earlier run, and its transcript is on the disk.
+func TestEarlierTasksAreThereAfterARestart(t *testing.T) {
+	t.Parallel()
+	r := newLeadRig(t, 160, 40)
+	s := r.screen
+	s.waitText("NEEDS YOU", "lead-01")
+	s.keys("i")
+	s.waitText("Invoke", "echo")
+	s.keys("Down", "Enter")
+	s.typed("kept for the morning")
+	s.keys("Enter")
+	s.keys("3")
+	s.waitText("completed", "kept for the morning", "took")
+	s.keys("q")
+	s.waitText("exit code 0")
+	r.sit(160, 40)
+	s = r.screen
+	s.waitText("NEEDS YOU", "lead-01")
+	s.keys("3")
+	s.waitText("completed", "echo", "earlier run", "It ended before this program began")
+	s.keys("o")
+	s.waitText("kept for the morning", "WHOLE OUTPUT")
+	s.keys("q")
+	s.waitText("exit code 0")
+}

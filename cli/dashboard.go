@@ -25,6 +25,9 @@ import (
 // leaveWithin bounds what ending the dashboard may take once the screen is gone.
 const leaveWithin = 3 * time.Second
 
+// earlierShown is how many tasks of earlier runs the dashboard lists.
+const earlierShown = 200
+
 // dashboard is what one run of the screen is connected to.
 type dashboard struct {
 	server   string
@@ -101,6 +104,7 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 		for _, f := range left.facts() {
 			feed.put(f)
 		}
+		feed.put(fleet.EarlierTasks{Outcomes: buyer.Earlier(earlierShown)})
 		watchOwner(ctx, owner, feed.put)
 	})
 	if d.started != nil {

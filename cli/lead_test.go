@@ -97,13 +97,19 @@ capabilities:
 	r.startOwner("127.0.0.1:0")
 	r.provider = startProcess(t, nil, "provide", "--config", filepath.Join(r.dir, "capabilities.yaml"))
 	r.worker, r.lead = r.client(rigWorkerToken), r.client(rigLeadToken)
-	r.screen = newScreen(t, w, h, []string{
+	r.sit(w, h)
+	return r
+}
+
+// sit opens the dashboard on a terminal of its own.
+func (r *leadRig) sit(w, h int) {
+	r.t.Helper()
+	r.screen = newScreen(r.t, w, h, []string{
 		"XDG_STATE_HOME=" + filepath.Join(r.dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(r.dir, "config"),
 		"TERM=xterm-256color",
 	}, shellJoin([]string{"sh", "-c", `cd "$0"; stty -g >before; "$@"; code=$?; stty -g >after; echo "exit code $code"; exec cat`,
-		r.dir, binary(t), "--server", r.owner.url, "--token-file", filepath.Join(r.dir, "lead.token"),
+		r.dir, binary(r.t), "--server", r.owner.url, "--token-file", filepath.Join(r.dir, "lead.token"),
 		"--provider", "workshop=" + r.provider.url}))
-	return r
 }
 
 func (r *leadRig) file(name, content string) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"signalbox/model/acmp"
@@ -20,6 +21,7 @@ type ledgerLine struct {
 	Capability string       `json:"capability"`
 	Outcome    string       `json:"outcome"` // result or error
 	Code       int          `json:"code,omitempty"`
+	Message    string       `json:"message,omitempty"` // of the error, its head
 	Local      bool         `json:"local,omitempty"`
 	CeilingCU  *json.Number `json:"ceiling_cu,omitempty"`
 	CostCU     json.Number  `json:"cost_cu,omitempty"`
@@ -42,6 +44,7 @@ func (d *disk) account(inv acmp.Invocation, ev acmp.TaskEvent) {
 	}
 	if ev.Err != nil {
 		line.Code, line.Local = ev.Err.Code, ev.Err.Local
+		line.Message = strings.ToValidUTF8(ev.Err.Message[:min(len(ev.Err.Message), ledgerMessage)], "")
 	}
 	b, err := json.Marshal(line)
 	if err == nil {
@@ -87,12 +90,24 @@ func appendLine(path string, b []byte) error {
 // journal a crash left behind, in bytes: they are among the last.
 const ledgerTail = 1 << 20
 
+// ledgerMessage is how much of an error's message the ledger keeps, in bytes.
+const ledgerMessage = 1 << 10
+
 // accounted gives the task_ids of the last outcomes in the ledger.
 func (d *disk) accounted() map[string]bool {
 	ids := map[string]bool{}
+	for _, l := range d.lastOutcomes() {
+		ids[l.TaskID] = true
+	}
+	return ids
+}
+
+// lastOutcomes gives what the end of the ledger holds, oldest first. What cannot be
+// read is left out.
+func (d *disk) lastOutcomes() []ledgerLine {
 	f, err := os.Open(d.ledger())
 	if err != nil {
-		return ids // there is none yet
+		return nil // there is none yet
 	}
 	defer f.Close()
 	if fi, err := f.Stat(); err == nil && fi.Size() > ledgerTail {
@@ -102,11 +117,12 @@ func (d *disk) accounted() map[string]bool {
 	if err != nil {
 		d.log.Warn("cost ledger not read", "cause", err)
 	}
+	var out []ledgerLine
 	for line := range bytes.Lines(raw) {
 		var l ledgerLine
-		if json.Unmarshal(line, &l) == nil && l.Outcome != "" { // else cut off
-			ids[l.TaskID] = true
+		if json.Unmarshal(line, &l) == nil && l.Outcome != "" && l.TaskID != "" { // else cut off
+			out = append(out, l)
 		}
 	}
-	return ids
+	return out
 }

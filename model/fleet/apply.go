@@ -21,6 +21,8 @@ func (s *State) Apply(f Fact) {
 		s.applyHistory(f)
 	case TaskHappened:
 		s.applyTask(&f.Event, f.Merged)
+	case EarlierTasks:
+		s.applyEarlier(f)
 	case ProviderSeen:
 		s.applyProvider(f)
 	case LinkChanged:

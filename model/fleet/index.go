@@ -21,6 +21,7 @@ type index struct {
 	trimmed     int                 // how many of those have had their output cut
 	outputTotal int                 // bytes held by all outputs
 	outputLimit int                 // maxOutputTotal, smaller in tests
+	earlier     int                 // how many tasks of earlier runs are kept
 
 	changed  []change    // the order of State.Changed
 	ownLines map[int]int // request id of an own act -> number of its log line

@@ -109,6 +109,10 @@ type Task struct {
 	Params     acmp.InvokeParams
 	State      acmp.State
 
+	// Earlier tells that the task ended before this program began: what is not in
+	// [acmp.Outcome] is not known, when it was sent among it.
+	Earlier bool
+
 	SentAt   time.Time // of the first send
 	EndedAt  time.Time
 	Deadline time.Time
@@ -171,7 +175,7 @@ type State struct {
 	Settings acop.Settings
 
 	Tasks     map[string]*Task
-	TaskOrder []string // by first send
+	TaskOrder []string // by first send; those of earlier runs in front, by their end
 
 	Providers     map[string]acmp.Provider
 	ProviderOrder []string

@@ -11,6 +11,7 @@ import (
 	"signalbox/ui/kit"
 	"signalbox/ui/pane"
 	"signalbox/ui/screen"
+	"signalbox/ui/theme"
 )
 
 // bottom draws the output with its title, and the facts beside or above it.
@@ -52,7 +53,7 @@ func (s *Screen) brief(c *screen.Ctx, t *fleet.Task, n int) []string {
 	parts := []string{
 		st.Text.Render(text.Clip(text.ID(text.Head(t.ID, 256)), 40)),
 		st.Muted.Render("from ") + st.Text.Render(text.Clip(text.ID(text.Head(t.Provider, 128)), 16)),
-		st.Muted.Render("ran ") + st.Text.Render(kit.Span(elapsed(t, c.Now))),
+		ranCell(st, t, c.Now),
 		costStyle.Render(cost) + st.Muted.Render(" CU"),
 	}
 	if t.Result != nil {
@@ -75,6 +76,14 @@ func (s *Screen) brief(c *screen.Ctx, t *fleet.Task, n int) []string {
 		}
 	}
 	return out
+}
+
+// ranCell tells how long t ran, or when it ended where the start is not known.
+func ranCell(st *theme.Styles, t *fleet.Task, now time.Time) string {
+	if t.Earlier {
+		return st.Muted.Render("ended ") + st.Text.Render(kit.Since(t.EndedAt, now))
+	}
+	return st.Muted.Render("ran ") + st.Text.Render(kit.Span(elapsed(t, now)))
 }
 
 func elapsed(t *fleet.Task, now time.Time) time.Duration {
@@ -110,6 +119,11 @@ func (s *Screen) facts(c *screen.Ctx, t *fleet.Task, w, h int) []string {
 // clocks are the task's clocks; each says what it measures.
 func (s *Screen) clocks(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 	st := c.Styles
+	if t.Earlier {
+		f.Add("run", "an earlier one of this program", st.Text)
+		f.Add("ended", kit.Stamp(t.EndedAt)+", "+kit.Since(t.EndedAt, c.Now), st.Text)
+		return
+	}
 	f.Add("sent", kit.Clock(t.SentAt, true)+", attempt "+fmt.Sprint(max(1, t.Attempt)), st.Text)
 	f.Add("elapsed", kit.Span(elapsed(t, c.Now)), st.Text)
 	if !t.State.Final() {

@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"signalbox/model/acmp"
@@ -67,9 +69,16 @@ func (s *Screen) loaded(c *screen.Ctx, msg screen.Transcript) {
 	s.whole.loading, s.whole.err, s.whole.skipped = false, msg.Err, msg.Skipped
 	isJSON := false
 	if t := c.State.Tasks[msg.TaskID]; t != nil {
-		isJSON = acmp.IsJSON(t.Output.Type)
+		isJSON = acmp.IsJSON(t.Output.Type) || t.Earlier && looksLikeJSON(msg.Text)
 	}
 	s.whole.text = pane.SplitText(msg.Text, isJSON)
+}
+
+// looksLikeJSON guesses the type of an output that nobody told: one JSON object or
+// array a line.
+func looksLikeJSON(out []byte) bool {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(out), []byte("\n"))
+	return len(line) > 0 && (line[0] == '{' || line[0] == '[') && json.Valid(line)
 }
 
 // outputTitle names what the pane shows and where the reader is.
@@ -101,6 +110,8 @@ func (s *Screen) outputTitle(t *fleet.Task, p *pane.Pane, tx pane.Text, g string
 // noOutput says why a pane is blank.
 func noOutput(t *fleet.Task) string {
 	switch {
+	case t.Earlier:
+		return "It ended before this program began. o reads its output from the disk."
 	case t.State == acmp.StatePending:
 		return "Not sent yet."
 	case t.State == acmp.StateFailed, t.State == acmp.StateCancelled:

@@ -29,6 +29,9 @@ func lifeStyle(st *theme.Styles, l acmp.Life) theme.Style {
 // lifeCells draws the sign of life: a bar that empties over three intervals and
 // the age of the last sign. Without an advertised interval there is no verdict.
 func lifeCells(st *theme.Styles, t *fleet.Task, now time.Time) (bar, age string, style theme.Style) {
+	if t.Earlier {
+		return "ended", kit.Span(now.Sub(t.EndedAt)), st.Muted
+	}
 	if t.State.Final() {
 		return "took", kit.Span(t.EndedAt.Sub(t.SentAt)), st.Muted
 	}

@@ -108,6 +108,10 @@ func (s *Screen) passes(c *screen.Ctx, t *fleet.Task) bool {
 		Status: string(t.State) + " " + pane.SituationOf(c.Styles, t, c.Now).Word,
 		Kind:   t.Params.Capability, Item: t.ID, Provider: t.Provider, Since: t.SentAt,
 	}
+	if t.Earlier {
+		r.Status += " earlier"
+		r.Since = t.EndedAt
+	}
 	if t.Err != nil {
 		r.Text[3] = t.Err.Error()
 	}

@@ -255,3 +255,45 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+// A task of an earlier run is marked so, shows what is known of it and nothing
+// that is not, and its output is read from the disk.
+func TestEarlierRun(t *testing.T) {
+	st := worlds.One()
+	st.Apply(fleet.EarlierTasks{Outcomes: []acmp.Outcome{
+		{TaskID: "task_old_ok", Provider: "local", Capability: "old-lint", At: worlds.Now.Add(-3 * time.Hour), CostCU: "0.25", Tokens: 11},
+		{TaskID: "task_old_bad", Provider: "local", Capability: "old-build", At: worlds.Now.Add(-26 * time.Hour), Err: &acmp.Error{Code: acmp.CodeInternal, Message: "no disk"}},
+	}})
+	c := worlds.Ctx(st, 178, 34)
+	s := New()
+	s.SetFilter("status:earlier")
+	if !s.Select(c, screen.Task("task_old_ok")) {
+		t.Fatal("it is not there")
+	}
+	v := view(s, c)
+	for _, want := range []string{"✓ completed", "ended", "3h", "earlier run", "an earlier one of this program", "2026-05-16", ".25", "11", "It ended before this program began. o reads"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
+		}
+	}
+	for _, wrong := range []string{"took", "elapsed", "attempt", "2562047h"} {
+		if strings.Contains(v, wrong) {
+			t.Errorf("%q is drawn, which nobody knows:\n%s", wrong, v)
+		}
+	}
+	if l, ok := press(s, c, "o").(screen.LoadTranscript); !ok || l.TaskID != "task_old_ok" {
+		t.Fatalf("o: %v", l)
+	}
+	s.Update(c, screen.Transcript{TaskID: "task_old_ok", Text: []byte("{\"warnings\":[1,2]}\n")})
+	press(s, c, "t")
+	if v := view(s, c); !strings.Contains(v, `  "warnings": [`) {
+		t.Errorf("typed:\n%s", v)
+	}
+	s.SetFilter("status:earlier older:24h")
+	if got := s.Shown(c); len(got) != 1 || got[0].TaskID != "task_old_bad" {
+		t.Errorf("%v", got)
+	}
+	if v := view(s, c); !strings.Contains(v, "no disk") {
+		t.Errorf("the error is missing:\n%s", v)
+	}
+}

@@ -216,6 +216,8 @@ func noteOf(c *screen.Ctx, t *fleet.Task, sit pane.Situation) (string, theme.Sty
 		return t.Err.Error(), st.Bad
 	case t.Overcharge != "":
 		return "charged " + kit.CU(t.Overcharge) + " CU above the ceiling", st.Bad
+	case t.Earlier:
+		return "earlier run", st.Muted
 	case sit.More != "":
 		return sit.More, sit.Style
 	case t.State.Final():

@@ -1,0 +1,51 @@
+package acmp
+
+import (
+	"cmp"
+
+	"signalbox/model/acmp"
+)
+
+// Earlier gives the outcomes of at most limit tasks that ended before this buyer
+// began, the newest of them, oldest first: those of earlier runs and of other
+// programs that keep their tasks in the same StateDir. Their output is read with
+// [Buyer.Transcript] for as long as the [Bounds] keep it. The ledger's end is
+// looked at, not all of it.
+func (b *Buyer) Earlier(limit int) []acmp.Outcome {
+	if b.disk == nil || limit <= 0 {
+		return nil
+	}
+	var out []acmp.Outcome
+	at := map[string]int{}
+	for _, l := range b.disk.lastOutcomes() {
+		if b.knows(l.TaskID) {
+			continue
+		}
+		o := l.outcome()
+		if i, again := at[l.TaskID]; again { // a task_id that was used once more
+			out[i] = o
+			continue
+		}
+		at[l.TaskID] = len(out)
+		out = append(out, o)
+	}
+	return out[max(0, len(out)-limit):]
+}
+
+// knows tells whether the task is one of this run.
+func (b *Buyer) knows(taskID string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tasks[taskID] != nil || b.ended[taskID]
+}
+
+func (l *ledgerLine) outcome() acmp.Outcome {
+	o := acmp.Outcome{
+		TaskID: l.TaskID, Provider: l.Provider, Capability: l.Capability, At: l.At,
+		CeilingCU: l.CeilingCU, CostCU: l.CostCU, Overcharge: l.Overcharge, Tokens: l.Tokens,
+	}
+	if l.Outcome == string(acmp.EventError) {
+		o.Err = &acmp.Error{Code: l.Code, Message: cmp.Or(l.Message, acmp.CodeName(l.Code)), Local: l.Local}
+	}
+	return o
+}

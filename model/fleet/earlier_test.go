@@ -1,0 +1,72 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"signalbox/model/acmp"
+)
+
+// Tasks of earlier runs stand in front of this run's, ask for nothing, count
+// nowhere, and never take the place of what this run knows.
+func TestEarlierTasks(t *testing.T) {
+	s := New()
+	sent(s, "now", t0, time.Second, time.Minute)
+	ceiling := json.Number("0.5")
+	s.Apply(EarlierTasks{Outcomes: []acmp.Outcome{
+		{TaskID: "a", Provider: "p", Capability: "lint", At: after(-2 * time.Hour), CostCU: "0.1", Tokens: 7, CeilingCU: &ceiling, Overcharge: "0.2"},
+		{TaskID: "now", Provider: "p", Capability: "x", At: after(-time.Hour)},
+		{TaskID: "b", Provider: "p", Capability: "build", At: after(-time.Hour), Err: &acmp.Error{Code: acmp.CodeInternal, Message: "no disk"}},
+		{TaskID: "c", Provider: "p", Capability: "test", At: after(-time.Hour), Err: &acmp.Error{Code: acmp.CodeCancelled}},
+		{TaskID: ""},
+	}})
+	if d := cmp.Diff([]string{"a", "b", "c", "now"}, s.TaskOrder); d != "" {
+		t.Error(d)
+	}
+	wantAsks(t, s, t0)
+	a, b, c := s.Tasks["a"], s.Tasks["b"], s.Tasks["c"]
+	if !a.Earlier || a.State != acmp.StateCompleted || a.Result.CostCU != "0.1" || a.Result.TokensUsed != 7 || a.Overcharge != "0.2" ||
+		b.State != acmp.StateFailed || b.Err.Message != "no disk" || c.State != acmp.StateCancelled || s.Tasks["now"].Earlier {
+		t.Errorf("%+v\n%+v\n%+v", a, b, c)
+	}
+	if v := s.ProviderViews(); len(v) != 0 {
+		t.Errorf("%+v", v)
+	}
+	if got := s.RunningTasks(); len(got) != 1 || got[0] != "now" {
+		t.Errorf("running %v", got)
+	}
+	// What is told of one again changes nothing (A.18).
+	task(s, acmp.EventHeartbeat, "a", t0, nil)
+	if s.Tasks["a"].State != acmp.StateCompleted || !s.Tasks["a"].LastBeat.IsZero() {
+		t.Error("something followed the end")
+	}
+}
+
+// However many there are, the newest are kept, and this run's bound is its own.
+func TestEarlierTasksAreBounded(t *testing.T) {
+	s := New()
+	var all []acmp.Outcome
+	for i := range maxEarlier + 50 {
+		all = append(all, acmp.Outcome{TaskID: fmt.Sprint("e", i), At: after(time.Duration(i) * time.Second)})
+	}
+	s.Apply(EarlierTasks{Outcomes: all})
+	if len(s.Tasks) != maxEarlier || s.TaskOrder[0] != "e50" || s.TaskOrder[maxEarlier-1] != fmt.Sprint("e", maxEarlier+49) {
+		t.Errorf("%d tasks, the first is %s", len(s.Tasks), s.TaskOrder[0])
+	}
+	s.Apply(EarlierTasks{Outcomes: []acmp.Outcome{{TaskID: "one more"}}})
+	if len(s.Tasks) != maxEarlier {
+		t.Errorf("%d tasks after a second fact", len(s.Tasks))
+	}
+	for i := range maxTasks + 10 {
+		id := fmt.Sprint("t", i)
+		sent(s, id, t0, 0, time.Minute)
+		task(s, acmp.EventResult, id, t0, nil)
+	}
+	if len(s.Tasks) != maxEarlier+maxTasks || len(s.TaskOrder) != len(s.Tasks) || s.Tasks["t9"] != nil || s.Tasks["e50"] == nil {
+		t.Errorf("%d tasks, %d in order", len(s.Tasks), len(s.TaskOrder))
+	}
+}
