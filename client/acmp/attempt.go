@@ -75,11 +75,14 @@ func (a *attempt) end() {
 	close(a.stop)
 }
 
-// wrote implements sink: it starts the liveness window.
+// wrote implements sink: it starts the liveness window, and lets the input follow.
 func (a *attempt) wrote() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.written, a.lastSign = true, time.Now()
+	if a.t.in != nil && !a.ended {
+		a.t.in.begin()
+	}
 }
 
 // wasWritten reports whether the provider may have got the invoke.

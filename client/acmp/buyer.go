@@ -275,7 +275,14 @@ func checkInvocation(p *acmp.InvokeParams, set *acmp.Settings) error {
 }
 
 func (b *Buyer) start(t *task) {
-	b.runners.Go(func() { newRunner(t).run(b.env.ctx) })
+	ctx, cancel := context.WithCancel(b.env.ctx)
+	b.runners.Go(func() {
+		defer cancel()
+		newRunner(t).run(b.env.ctx)
+	})
+	if t.in != nil {
+		b.runners.Go(func() { t.feed(ctx) })
+	}
 	b.runners.Go(func() { b.deliver(t) })
 }
 
@@ -287,6 +294,7 @@ func (b *Buyer) deliver(t *task) {
 		var ok bool
 		evs, ok = t.q.take(evs)
 		if !ok {
+			t.in.end(false)
 			t.file.close()
 			return
 		}
@@ -300,6 +308,7 @@ func (b *Buyer) deliver(t *task) {
 			}
 			if ev.Kind.Final() {
 				b.disk.account(t.inv, ev)
+				t.in.end(true)
 				t.file.finished()
 			}
 		}
@@ -361,8 +370,10 @@ func (b *Buyer) Resend(_ context.Context, taskID string) error {
 	return nil
 }
 
-// Input sends one chunk of the input of a task that streams it; final ends the
-// input. It returns when the provider has taken the chunk or ctx ends.
+// Input sends one chunk of the input of a task that streams it, of this or of an
+// earlier run; final ends the input. It returns when the provider has taken the
+// chunk. [ErrUnconfirmed] says that ctx ended before: the chunk is sent again by
+// itself, and must not be given again. After any other error it was not taken.
 func (b *Buyer) Input(ctx context.Context, taskID string, chunk acmp.Payload, final bool) error {
 	t, err := b.find(taskID)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestStreamedTask(t *testing.T) {
 	if got, want := kinds(evs), "sent chunk heartbeat chunk result"; got != want {
 		t.Errorf("events: %s, want %s", got, want)
 	}
-	if got := text(evs); got != "one two" {
+	if got := outputText(evs); got != "one two" {
 		t.Errorf("text %q", got)
 	}
 	if evs[0].HeartbeatInterval.Milliseconds() != 1000 || evs[0].Attempt != 1 || evs[0].Deadline.Sub(evs[0].At).Seconds() != 20 {

@@ -64,11 +64,21 @@ func (d *disk) journal(r record) (*taskFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Params.InputStream {
+		d.inputFile(r.Params.TaskID).remove() // of an earlier task of this name
+	}
 	return d.taskFile(r, j), nil
 }
 
 func (d *disk) taskFile(r record, j *journal) *taskFile {
 	return &taskFile{d: d, rec: r, journal: j, out: outFile{path: d.path(r.Params.TaskID, ".out"), log: d.log}}
+}
+
+func (d *disk) inputFile(taskID string) *inputFile {
+	if d == nil {
+		return nil
+	}
+	return &inputFile{path: d.path(taskID, ".in"), log: d.log}
 }
 
 // unfinished hands over, one after the other, the journals that no living program
@@ -100,6 +110,7 @@ func (d *disk) unfinished(take func(*taskFile), lost func(file string, err error
 		}
 		t := d.taskFile(r, j)
 		if ended[r.Params.TaskID] {
+			d.inputFile(r.Params.TaskID).remove()
 			t.finished()
 			continue
 		}

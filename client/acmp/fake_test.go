@@ -307,8 +307,8 @@ func kinds(evs []acmp.TaskEvent) string {
 	return strings.Join(out, " ")
 }
 
-// text joins the text chunks since the last re-send.
-func text(evs []acmp.TaskEvent) string {
+// outputText joins the text chunks since the last re-send.
+func outputText(evs []acmp.TaskEvent) string {
 	var b strings.Builder
 	for _, ev := range evs {
 		switch ev.Kind {

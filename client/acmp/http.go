@@ -70,9 +70,14 @@ func newHTTPClient(s ProviderSpec, o *env) (*http.Client, error) {
 // RoundTrip implements http.RoundTripper.
 func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	bound, _ := req.Context().Value(sinkKey{}).(boundSink)
-	id, err := requestID(req)
+	id, method, err := headOf(req)
 	if err != nil {
 		return nil, err
+	}
+	if method == "notifications/cancelled" {
+		// On HTTP the end of a request's stream says it (D-07); the SDK would send this
+		// besides, and wait for its delivery where the provider is silent.
+		return &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 	}
 	out := req.Clone(req.Context())
 	if !t.token.IsZero() {
@@ -134,24 +139,25 @@ func (t *roundTripper) wholeAnswer(resp *http.Response, f *filter) (*http.Respon
 	return resp, nil
 }
 
-// requestID reads the JSON-RPC id of an outgoing request; "" for a notification
-// or a request without a body.
-func requestID(req *http.Request) (string, error) {
+// headOf reads the JSON-RPC id and method of an outgoing message; the id is "" for a
+// notification, both for a request without a body.
+func headOf(req *http.Request) (id, method string, err error) {
 	if req.GetBody == nil || req.Method != http.MethodPost {
-		return "", nil
+		return "", "", nil
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer body.Close()
 	var head struct {
-		ID json.RawMessage `json:"id"`
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
 	}
 	if err := json.NewDecoder(body).Decode(&head); err != nil {
-		return "", fmt.Errorf("read the outgoing request: %w", err)
+		return "", "", fmt.Errorf("read the outgoing request: %w", err)
 	}
-	return string(head.ID), nil
+	return string(head.ID), head.Method, nil
 }
 
 func failedStatus(resp *http.Response) error {

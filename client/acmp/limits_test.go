@@ -161,9 +161,10 @@ func TestReattach(t *testing.T) {
 	if got := transcript(t, b3, id); got != "one two" {
 		t.Errorf("transcript %q", got)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "tasks", "*.task")); len(left) > 0 {
-		t.Errorf("journals left: %v", left)
-	}
+	eventually(t, func() bool {
+		left, _ := filepath.Glob(filepath.Join(dir, "tasks", "*.task"))
+		return len(left) == 0
+	}, "the journal to go")
 	ledger, err := os.ReadFile(filepath.Join(dir, "ledger.jsonl"))
 	if err != nil || strings.Count(string(ledger), id) != 1 {
 		t.Errorf("ledger %q, %v", ledger, err)

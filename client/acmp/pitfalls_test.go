@@ -23,8 +23,8 @@ func TestKeepAlives(t *testing.T) {
 	})
 	b, rec := newBuyer(t, p.URL, func(o *Options) { o.ProbeEvery = 10 * time.Millisecond })
 	for range 5 {
-		if evs := rec.outcome(t, invoke(t, b, invocation(nil))); text(evs) != "x" || last(evs).Kind != acmp.EventResult {
-			t.Errorf("%s %q", kinds(evs), text(evs))
+		if evs := rec.outcome(t, invoke(t, b, invocation(nil))); outputText(evs) != "x" || last(evs).Kind != acmp.EventResult {
+			t.Errorf("%s %q", kinds(evs), outputText(evs))
 		}
 	}
 	for _, r := range p.all() {

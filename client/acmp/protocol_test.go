@@ -55,7 +55,7 @@ func TestProtocolFaults(t *testing.T) {
 			p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { c.run(w) })
 			b, rec := newBuyer(t, p.URL, func(o *Options) { o.MaxMessage = 1 << 20 })
 			evs := rec.outcome(t, invoke(t, b, invocation(nil)))
-			if got := text(evs); got != c.text {
+			if got := outputText(evs); got != c.text {
 				t.Errorf("text %q, want %q", got, c.text)
 			}
 			end := last(evs)
@@ -207,8 +207,8 @@ func TestBrokenStreamIsSentAgain(t *testing.T) {
 	if got, want := kinds(evs), "sent chunk chunk stream_broken resent chunk chunk stream_broken resent chunk chunk chunk result"; got != want {
 		t.Fatalf("events: %s\nwant:   %s", got, want)
 	}
-	if text(evs) != "one two three" {
-		t.Errorf("text %q", text(evs))
+	if outputText(evs) != "one two three" {
+		t.Errorf("text %q", outputText(evs))
 	}
 	ids := map[string]bool{}
 	for _, r := range p.seen(acmp.MethodInvoke) {
@@ -258,8 +258,8 @@ func TestResendByHand(t *testing.T) {
 	if err := b.Resend(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if evs := rec.outcome(t, id); text(evs) != "2" {
-		t.Errorf("%s: %q", kinds(evs), text(evs))
+	if evs := rec.outcome(t, id); outputText(evs) != "2" {
+		t.Errorf("%s: %q", kinds(evs), outputText(evs))
 	}
 }
 
@@ -352,7 +352,7 @@ func TestStreamedInput(t *testing.T) {
 	if err := b.Input(t.Context(), id, acmp.Text("c"), true); err == nil {
 		t.Error("input after the final chunk was taken")
 	}
-	if got := text(rec.outcome(t, id)); got != "xy" {
+	if got := outputText(rec.outcome(t, id)); got != "xy" {
 		t.Errorf("output %q", got)
 	}
 	if body := p.seen(acmp.MethodInvoke)[0].Body; !strings.Contains(body, `"data":"pre"`) || !strings.Contains(body, `"input_stream":true`) {

@@ -17,12 +17,14 @@ type leftTask struct{ taskID, why string }
 func (b *Buyer) reattach() {
 	var left []leftTask
 	take := func(f *taskFile) {
-		if why := cannotTakeUp(b.links[f.rec.Provider], &f.rec); why != "" {
+		why := cannotTakeUp(b.links[f.rec.Provider], &f.rec)
+		if why == "" {
+			why = b.takeUp(f)
+		}
+		if why != "" {
 			left = append(left, leftTask{f.rec.Params.TaskID, why})
 			f.close()
-			return
 		}
-		b.takeUp(f)
 	}
 	b.disk.unfinished(take, func(file string, err error) {
 		b.env.Log.Warn("an unfinished task is left alone", "file", file, "cause", err)
@@ -37,11 +39,16 @@ func (b *Buyer) reattach() {
 	})
 }
 
-func (b *Buyer) takeUp(f *taskFile) {
+// takeUp starts the task of f, or says why it cannot.
+func (b *Buyer) takeUp(f *taskFile) (why string) {
 	rec := &f.rec
 	t := newTask(b, b.links[rec.Provider], acmp.Invocation{Provider: rec.Provider, Params: rec.Params, NoRetry: rec.NoRetry, RunTwice: rec.RunTwice})
 	t.file, t.first, t.reattach = f, rec.FirstSend, true
-	t.inputDone = true // how far the input had come is not known
+	if t.in != nil {
+		if err := t.in.restore(); err != nil {
+			return "its input cannot be gone on with: " + err.Error()
+		}
+	}
 	if rec.IsCancel {
 		t.cancelC <- strings.TrimSpace(rec.Cancelled)
 	}
@@ -49,6 +56,7 @@ func (b *Buyer) takeUp(f *taskFile) {
 	b.tasks[t.id] = t
 	b.mu.Unlock()
 	b.start(t)
+	return ""
 }
 
 // cannotTakeUp says why the task of rec is left alone, or "".

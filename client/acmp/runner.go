@@ -178,6 +178,10 @@ func (r *runner) onConnected(c connected) bool {
 		r.t.l.release(c.sess)
 		return r.providerEnded("it ended with the program that ran it")
 	}
+	if r.sends > 0 && c.sess.conn != nil && r.shared != c.sess.conn && !r.memory && r.t.in != nil && !r.t.in.whole() {
+		r.t.l.release(c.sess)
+		return r.providerEnded("its next life would lack the first part of the input, which is no longer held")
+	}
 	r.send(c.sess)
 	return false
 }
@@ -222,19 +226,10 @@ func (r *runner) send(s *session) {
 		l.release(s)
 		ch <- answer{raw, err}
 	})
-	closeOnce(r.t.sent)
 	if r.cancelled {
 		r.notifyCancel(r.reason)
 	}
 	r.watchSilence()
-}
-
-func closeOnce(c chan struct{}) {
-	select {
-	case <-c:
-	default:
-		close(c)
-	}
 }
 
 // watchSilence sets the timer for the next thing that silence can mean: at two
@@ -285,6 +280,9 @@ func (r *runner) onResend() {
 func (r *runner) broken(cause string, wait time.Duration) {
 	r.att.end()
 	r.callCancel()
+	if r.t.in != nil {
+		r.t.in.pause()
+	}
 	r.att, r.sess, r.call = nil, nil, nil
 	r.quiet.Stop()
 	r.t.tell(acmp.TaskEvent{Kind: acmp.EventStreamBroken, Detail: cause})

@@ -120,7 +120,11 @@ func (s *session) invoke(ctx context.Context, p acmp.InvokeParams, at *attempt) 
 		defer s.conn.detach(p.TaskID, at)
 	} else {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			WroteRequest: func(httptrace.WroteRequestInfo) { at.wrote() },
+			WroteRequest: func(i httptrace.WroteRequestInfo) {
+				if i.Err == nil {
+					at.wrote()
+				}
+			},
 		})
 	}
 	res, err := mcp.CallCustomMethod[*invokeParams, *rawResult](

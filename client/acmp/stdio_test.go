@@ -55,6 +55,7 @@ func runChild(role string) {
 		os.Exit(4)
 	}
 	in := bufio.NewReader(os.Stdin)
+	input := ""
 	for {
 		line, err := in.ReadString('\n')
 		if err != nil {
@@ -82,6 +83,19 @@ func runChild(role string) {
 			}
 		case acmp.MethodInvoke:
 			childInvoke(role, w, say)
+		case acmp.MethodInputChunk:
+			var c acmp.InputChunk
+			_ = json.Unmarshal(req.Params, &c)
+			input += string(c.Chunk.Raw())
+			if mark := os.Getenv("PID_FILE"); strings.HasSuffix(input, "die") && !exists(mark) {
+				_ = os.WriteFile(mark, nil, 0o600)
+				os.Exit(3)
+			}
+			if c.Final {
+				w.req.Params, w.req.ID = req.Params, json.RawMessage(os.Getenv("LAST_ID"))
+				say("%s", chunkJSON(c.TaskID, 0, input, true))
+				say("%s", w.resultJSON(`"output_streamed":true`))
+			}
 		case acmp.MethodOfferRequest:
 			say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, req.ID)
 		case acmp.MethodCancel:
@@ -115,7 +129,7 @@ func childInvoke(role string, w *answerWriter, say func(string, ...any)) {
 			fmt.Fprintln(os.Stderr, "out of luck")
 			os.Exit(3)
 		}
-	case "waits":
+	case "waits", "reads":
 		return
 	case "late":
 		if os.Getenv("SECOND") == "" {
@@ -173,8 +187,8 @@ func TestStdioTask(t *testing.T) {
 	b, rec, _ := childBuyer(t, "plain", nil)
 	for range 3 {
 		evs := rec.outcome(t, invoke(t, b, invocation(nil)))
-		if kinds(evs) != "sent chunk result" || text(evs) != "hello" {
-			t.Errorf("%s %q", kinds(evs), text(evs))
+		if kinds(evs) != "sent chunk result" || outputText(evs) != "hello" {
+			t.Errorf("%s %q", kinds(evs), outputText(evs))
 		}
 	}
 }
@@ -184,7 +198,7 @@ func TestStdioTask(t *testing.T) {
 func TestStdioNoise(t *testing.T) {
 	b, rec, _ := childBuyer(t, "noisy", func(o *Options) { o.MaxMessage = 2 << 20 })
 	evs := rec.outcome(t, invoke(t, b, invocation(nil)))
-	if got := text(evs); got != "\u2028 bada\uFFFDb" || last(evs).Kind != acmp.EventResult {
+	if got := outputText(evs); got != "\u2028 bada\uFFFDb" || last(evs).Kind != acmp.EventResult {
 		t.Errorf("%s %q %+v", kinds(evs), got, last(evs).Err)
 	}
 	tk := b.links["p"].sess.conn.proc
@@ -242,7 +256,7 @@ func TestStdioToken(t *testing.T) {
 	t.Setenv("SIGNALBOX_TOKEN_FILE", "other-secret")
 	t.Setenv("ACOP_BACKEND_BEARER_TOKEN", "other-secret")
 	b, rec, _ := childBuyer(t, "env", func(o *Options) { o.Providers[0].Token = NewSecret("SECRET123") })
-	got := text(rec.outcome(t, invoke(t, b, invocation(nil))))
+	got := outputText(rec.outcome(t, invoke(t, b, invocation(nil))))
 	if !strings.Contains(got, "ACMP_BEARER_TOKEN=SECRET123") || strings.Count(got, "SECRET123") != 1 {
 		t.Error("the token is not in the environment alone")
 	}
@@ -282,8 +296,8 @@ func TestStdioDeath(t *testing.T) {
 			if !e.Local || e.Code != acmp.CodeInternal || e.Data["provider_ended"] != true {
 				t.Errorf("%s: %+v", name, e)
 			}
-		} else if text(evs) != "hello" {
-			t.Errorf("%s: %q", name, text(evs))
+		} else if outputText(evs) != "hello" {
+			t.Errorf("%s: %q", name, outputText(evs))
 		}
 		if !strings.Contains(cause, "exit status 3") || !strings.Contains(cause, "out of luck") {
 			t.Errorf("%s: cause %q", name, cause)
@@ -383,7 +397,7 @@ func TestStdioResend(t *testing.T) {
 		t.Fatal(err)
 	}
 	evs := rec.outcome(t, id)
-	if kinds(evs) != "sent chunk stream_broken resent chunk chunk result" || text(evs) != "hello" {
-		t.Errorf("%s %q %+v", kinds(evs), text(evs), last(evs).Err)
+	if kinds(evs) != "sent chunk stream_broken resent chunk chunk result" || outputText(evs) != "hello" {
+		t.Errorf("%s %q %+v", kinds(evs), outputText(evs), last(evs).Err)
 	}
 }

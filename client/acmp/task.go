@@ -2,8 +2,6 @@ package acmp
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -21,12 +19,9 @@ type task struct {
 
 	cancelC chan string
 	resendC chan struct{}
-	sent    chan struct{} // closed at the first send
 	over    chan struct{} // closed at the outcome or when the buyer closes
 
-	inputMu   sync.Mutex // one input chunk at a time, in order
-	inputSeq  int64
-	inputDone bool
+	in *input // nil where the task has no streamed input
 
 	mu       sync.Mutex
 	first    time.Time // of the first send; zero before
@@ -35,11 +30,14 @@ type task struct {
 }
 
 func newTask(b *Buyer, l *link, inv acmp.Invocation) *task {
-	return &task{
+	t := &task{
 		b: b, l: l, inv: inv, id: inv.Params.TaskID, q: newQueue(),
-		cancelC: make(chan string, 1), resendC: make(chan struct{}, 1),
-		sent: make(chan struct{}), over: make(chan struct{}),
+		cancelC: make(chan string, 1), resendC: make(chan struct{}, 1), over: make(chan struct{}),
 	}
+	if inv.Params.InputStream {
+		t.in = newInput(b.disk.inputFile(t.id))
+	}
+	return t
 }
 
 func (t *task) stamp(ev *acmp.TaskEvent) {
@@ -65,6 +63,9 @@ func (t *task) finish(ev acmp.TaskEvent) {
 	t.mu.Lock()
 	t.ended = true
 	t.mu.Unlock()
+	if t.in != nil && ev.Kind == acmp.EventResult {
+		t.in.confirmAll() // no result comes before the whole input
+	}
 	t.tell(ev)
 	t.q.close()
 	close(t.over)
@@ -72,40 +73,6 @@ func (t *task) finish(ev acmp.TaskEvent) {
 
 func (t *task) deadline() time.Time {
 	return acmp.Deadline(t.first, t.inv.Params.TimeoutMS)
-}
-
-// maxInputTries bounds the sends of one input chunk over a failing network.
-const maxInputTries = 5
-
-func (t *task) input(ctx context.Context, chunk acmp.Payload, final bool) error {
-	if !t.inv.Params.InputStream {
-		return refuse(acmp.CodeFeatureUnsupported, "the task was not started with streamed input")
-	}
-	t.inputMu.Lock()
-	defer t.inputMu.Unlock()
-	if t.inputDone {
-		return errors.New("the input of the task has ended already")
-	}
-	select {
-	case <-t.sent:
-	case <-t.over:
-		return fmt.Errorf("input for %s: %w", t.id, ErrEnded)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	msg := acmp.InputChunk{TaskID: t.id, Seq: t.inputSeq, Chunk: chunk, Final: final}
-	wait := backoff{first: 100 * time.Millisecond, most: 2 * time.Second}
-	for try := 1; ; try++ {
-		err := t.notify(ctx, acmp.MethodInputChunk, msg)
-		if err == nil {
-			t.inputSeq++
-			t.inputDone = final
-			return nil
-		}
-		if try == maxInputTries || t.isEnded() || !sleep(ctx, wait.next()) {
-			return fmt.Errorf("send input chunk %d: %s", msg.Seq, plainError(err))
-		}
-	}
 }
 
 func (t *task) notify(ctx context.Context, method string, params any) error {

@@ -325,8 +325,8 @@ func TestBackPressure(t *testing.T) {
 			t.Errorf("events: %s", got)
 		}
 		close(gate)
-		if end, _ := d.outcome(t, id); end.Kind != acmp.EventResult || len(text(d.rec.of(id))) != chunks*size {
-			t.Errorf("%d bytes, outcome %+v", len(text(d.rec.of(id))), end.Err)
+		if end, _ := d.outcome(t, id); end.Kind != acmp.EventResult || len(outputText(d.rec.of(id))) != chunks*size {
+			t.Errorf("%d bytes, outcome %+v", len(outputText(d.rec.of(id))), end.Err)
 		}
 	})
 }
@@ -346,8 +346,8 @@ func TestEachGapHasItsTime(t *testing.T) {
 	}
 	runTimed(t, 0, second, nil, func(t *testing.T, d *timed) {
 		id := invoke(t, d.Buyer, invocation(timeout(60000)))
-		if end, _ := d.outcome(t, id); end.Kind != acmp.EventResult || text(d.rec.of(id)) != "abcde" {
-			t.Errorf("%q, outcome %+v", text(d.rec.of(id)), end.Err)
+		if end, _ := d.outcome(t, id); end.Kind != acmp.EventResult || outputText(d.rec.of(id)) != "abcde" {
+			t.Errorf("%q, outcome %+v", outputText(d.rec.of(id)), end.Err)
 		}
 	})
 	stays := func(w *answerWriter, _ wireRequest, _ int) {
