@@ -133,27 +133,30 @@ func (m *Model) deny(ss []subject) tea.Cmd {
 	})
 }
 
-// decide settles an item that requires attention.
+// readyAsIs is the reason of a decision without an answer.
+const readyAsIs = "ready as it stands"
+
+// decide settles an item that requires attention: its question is answered in
+// words, which stand in the item's history as the reason.
 func (m *Model) decide(ss []subject) tea.Cmd {
 	decision := dialog.NewChoice("decision", "decision", string(acop.StatusReady),
 		dialog.Option{Value: string(acop.StatusReady), Label: "ready"},
 		dialog.Option{Value: string(acop.StatusBlocked), Label: "blocked"})
-	note := reasonField("note", "ready as it stands", true)
-	note.Skip = true
+	answer := reasonField("answer", "", false)
+	answer.Hint, answer.Skip = "tab: decide in words; none: "+readyAsIs, true
 	isBlocked := func(d *dialog.Dialog) bool { return d.Value("decision") == string(acop.StatusBlocked) }
 	code, summary := blockerFields()
 	code.When, summary.When = isBlocked, isBlocked
+	answer.When = func(d *dialog.Dialog) bool { return !isBlocked(d) } // what blocks it is the answer
 	d := &dialog.Dialog{
-		Title: heading("Decide", ss), Fields: []*dialog.Field{decision, code, summary, note},
+		Title: heading("Decide", ss), Fields: []*dialog.Field{decision, code, summary, answer},
 		Buttons: []dialog.Button{yes("decide"), back},
 	}
 	return m.ask(d, ss, m.itemInfo, func(string) (tea.Cmd, string) {
-		act := acop.Act{Verb: acop.VerbResolve, Decision: acop.Status(d.Value("decision")), Reason: d.Value("reason")}
+		act := acop.Act{Verb: acop.VerbResolve, Decision: acop.Status(d.Value("decision")), Reason: orElse(strings.TrimSpace(d.Value("reason")), readyAsIs)}
 		if act.Decision == acop.StatusBlocked {
 			act.Blocker = blockerOf(d)
-			if d.Value("reason") == "ready as it stands" {
-				act.Reason = act.Blocker.Summary
-			}
+			act.Reason = act.Blocker.Summary
 		}
 		return m.actOn("decide", ss, func(subject) acop.Act { return act }), ""
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -80,8 +81,14 @@ func (m *Model) invokeWhat(last map[string]string) []*dialog.Field {
 func (m *Model) invokeHow(last map[string]string) []*dialog.Field {
 	stream := dialog.NewChoice("stream", "stream", orElse(last["stream"], "yes"), dialog.Option{Value: "yes"}, dialog.Option{Value: "no"})
 	stream.When = func(d *dialog.Dialog) bool { return m.features(d).OutputStreaming }
-	timeout := dialog.NewText("timeout", "timeout", orElse(last["timeout"], "60s"))
-	timeout.Valid = validTimeout
+	timeout := dialog.NewText("timeout", "timeout", last["timeout"])
+	timeout.HintNow = m.ownLimitWords
+	timeout.Valid = func(s string) string {
+		if strings.TrimSpace(s) == "" {
+			return ""
+		}
+		return validTimeout(s)
+	}
 	ceiling := dialog.NewText("ceiling", "at most CU", last["ceiling"])
 	ceiling.Hint, ceiling.Valid = "no ceiling", validCU
 	proof := dialog.NewChoice("proof", "proof", last["proof"],
@@ -140,6 +147,10 @@ func (m *Model) sendInvoke(d *dialog.Dialog) (tea.Cmd, string) {
 	}
 	p := invokeTerms(d)
 	p.Capability = capability
+	if p.TimeoutMS == 0 {
+		limit, _ := m.ownLimit(d)
+		p.TimeoutMS = limit.Milliseconds()
+	}
 	p.Stream = m.features(d).OutputStreaming && d.Value("stream") == "yes"
 	p.InputStream = m.features(d).InputStreaming && d.Value("input-stream") == "yes"
 	in, why := inputOf(d.Value("input"), d.Value("type"))
@@ -151,6 +162,30 @@ func (m *Model) sendInvoke(d *dialog.Dialog) (tea.Cmd, string) {
 		m.input.lastInvoke["what"], m.input.lastInvoke["named"] = provider+capSep, capability
 	}
 	return m.startTask(acmp.Invocation{Provider: provider, Params: p}, in), ""
+}
+
+// limitless is the timeout of a task whose capability has none of its own and for
+// which none was written. The protocol's default of 30 s would end honest work.
+const limitless = 10 * time.Minute
+
+// ownLimit is how long the chosen capability may run by what its provider
+// advertises, or limitless and false.
+func (m *Model) ownLimit(d *dialog.Dialog) (time.Duration, bool) {
+	_, name := chosen(d)
+	for _, c := range m.features(d).Capabilities {
+		if c.Name == name && c.TimeoutMS > 0 {
+			return time.Duration(c.TimeoutMS) * time.Millisecond, true
+		}
+	}
+	return limitless, false
+}
+
+func (m *Model) ownLimitWords(d *dialog.Dialog) string {
+	limit, own := m.ownLimit(d)
+	if own {
+		return kit.Span(limit) + ", as its provider limits it"
+	}
+	return kit.Span(limit) + "; its provider tells no limit"
 }
 
 // invokeTerms reads the terms, which the fields have already checked.

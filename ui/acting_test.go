@@ -535,7 +535,7 @@ func TestInvoke(t *testing.T) {
 		r.Keys("enter")
 		invs := r.buyer.Invocations()
 		if len(invs) != 1 || invs[0].Provider != "local" || invs[0].Params.Capability != "git-log" || !invs[0].Params.Stream ||
-			string(invs[0].Params.Input.Data) != `"--oneline"` || invs[0].Params.TimeoutMS != 60000 {
+			string(invs[0].Params.Input.Data) != `"--oneline"` || invs[0].Params.TimeoutMS != 600_000 {
 			t.Fatalf("%+v\n%s", invs, r.Screen())
 		}
 		// What nobody advertises stays readable and is taken as written.
@@ -559,4 +559,66 @@ func TestInvoke(t *testing.T) {
 		r.Keys("i", "enter", "enter")
 		r.Must("invoke git-log on local refused: the provider is not reachable")
 	})
+}
+
+// The open question is answered in words; without any the decision says so.
+func TestDecideCarriesTheAnswer(t *testing.T) {
+	for _, c := range []struct {
+		keys   []string
+		answer string
+		want   string
+	}{
+		{[]string{"d", "y"}, "", "ready as it stands"},
+		{[]string{"d", "enter"}, "", "ready as it stands"},
+		{[]string{"d", "tab"}, "minor units, and say so in the docs", "minor units, and say so in the docs"},
+	} {
+		bubble(t, func(t *testing.T) {
+			r := world(t, ui.Options{}, uitest.Options{W: 80, H: 24})
+			r.to("decide")
+			r.Keys(c.keys...)
+			if c.answer != "" {
+				r.Type(c.answer)
+				r.Keys("enter")
+			}
+			if got := r.last(); got.Verb != acop.VerbResolve || got.Reason != c.want {
+				t.Errorf("%s with the reason %q, want %q\n%s", got.Verb, got.Reason, c.want, r.Screen())
+			}
+		})
+	}
+}
+
+// A task has as long as its capability may run; where the provider tells no limit
+// the form says which one it takes.
+func TestInvokeTakesTheCapabilitysLimit(t *testing.T) {
+	for _, c := range []struct {
+		limit int64
+		keys  []string
+		shown string
+		want  int64
+	}{
+		{7_200_000, nil, "2h00, as its provider limits it", 7_200_000},
+		{0, nil, "10m00; its provider tells no limit", 600_000},
+		{7_200_000, []string{"3", "0", "s"}, "30s", 30_000},
+	} {
+		bubble(t, func(t *testing.T) {
+			r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+			p := uitest.Provider("local", time.Now())
+			p.Provider.Settings.Features.Capabilities[0].TimeoutMS = c.limit
+			r.facts(p)
+			r.Keys("i")
+			for n := 0; c.keys != nil && !strings.Contains(r.line("timeout"), "▌"); n++ {
+				if n == 12 {
+					t.Fatalf("tab does not come to the timeout\n%s", r.Screen())
+				}
+				r.Keys("tab")
+			}
+			r.Keys(c.keys...)
+			r.Must(c.shown)
+			r.Keys("ctrl+s")
+			invs := r.buyer.Invocations()
+			if len(invs) != 1 || invs[0].Params.TimeoutMS != c.want {
+				t.Errorf("%+v\n%s", invs, r.Screen())
+			}
+		})
+	}
 }

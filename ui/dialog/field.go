@@ -30,6 +30,8 @@ type Field struct {
 	Label string
 	// Hint stands in an empty text field.
 	Hint string
+	// HintNow, if not nil, gives the hint as the other fields stand: clean text.
+	HintNow func(*Dialog) string
 	// Options make the field a choice; typing narrows one of more than six.
 	Options []Option
 	// Other lets a choice take what was typed, although no option has it.

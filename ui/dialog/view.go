@@ -205,8 +205,12 @@ func (p *painter) line(f *Field, focused bool, w, at int) string {
 	if focused {
 		p.caret, p.caretX, p.caretY = true, labelCells+x, at
 	}
-	if f.ed.Value() == "" && f.Hint != "" {
-		return p.st.Muted.Render(kit.Fit(p.st.G, f.Hint, w, false))
+	hint := f.Hint
+	if f.HintNow != nil {
+		hint = f.HintNow(p.d)
+	}
+	if f.ed.Value() == "" && hint != "" {
+		return p.st.Muted.Render(kit.Fit(p.st.G, hint, w, false))
 	}
 	return p.st.Field.Render(s)
 }
