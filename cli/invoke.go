@@ -124,19 +124,7 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 	}
 	defer closeBuyer(ctx, b, brk)
 	out.stop = func(id, reason string) { _ = b.Cancel(context.WithoutCancel(ctx), id, reason) }
-	var name string
-	if f.quote {
-		name, err = f.take(brk.ctx, g, b, specs, params)
-	} else {
-		name, err = choose(brk.ctx, b, specs, capability)
-	}
-	if err == nil {
-		err = f.fit(brk.ctx, b, name, params, stream)
-	}
-	var id string
-	if err == nil {
-		id, err = b.Invoke(brk.ctx, acmp.Invocation{Provider: name, Params: *params, NoRetry: !f.retry, RunTwice: f.runTwice})
-	}
+	id, err := f.send(brk.ctx, g, b, specs, params, stream)
 	if err != nil {
 		return out.refused(err)
 	}
@@ -144,6 +132,26 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 		go feedInput(brk.ctx, b, id, f.inputType, g.sys.Stdin, out)
 	}
 	return out.wait(id)
+}
+
+// send finds the provider and sends the task. Finding and reaching it may take no
+// longer than the task itself: who gives a deadline waits for all of it.
+func (f *invokeFlags) send(ctx context.Context, g *globals, b *buyer.Buyer, specs []buyer.ProviderSpec, p *acmp.InvokeParams, stream streamWish) (id string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	var name string
+	if f.quote {
+		name, err = f.take(ctx, g, b, specs, p)
+	} else {
+		name, err = choose(ctx, b, specs, p.Capability)
+	}
+	if err == nil {
+		err = f.fit(ctx, b, name, p, stream)
+	}
+	if err != nil {
+		return "", err
+	}
+	return b.Invoke(ctx, acmp.Invocation{Provider: name, Params: *p, NoRetry: !f.retry, RunTwice: f.runTwice})
 }
 
 // invokeDir is the folder of transcripts, or "" where it cannot be made: the

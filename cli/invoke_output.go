@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 	"unicode"
@@ -161,7 +162,8 @@ func (o *invokeOutput) refused(err error) error {
 	case errors.As(err, &e) && e.Code == acmp.CodeInvalidParams:
 		code = exitUsage
 	}
-	return failf(code, "%s", text.Line(err.Error()))
+	// Several providers may have failed, each with a line.
+	return failf(code, "%s", text.Line(strings.ReplaceAll(err.Error(), "\n", "; ")))
 }
 
 func errorLine(e *acmp.Error) string {

@@ -53,7 +53,7 @@ func (f *invokeFlags) take(ctx context.Context, g *globals, b *buyer.Buyer, spec
 	q.ask(ctx, specs)
 	won, ack := q.accept(ctx, p.EscrowID)
 	q.show()
-	if ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return "", ctx.Err()
 	}
 	if won == nil {
@@ -91,7 +91,8 @@ func (q *quotes) request(ctx context.Context, one *quote) {
 	ctx, cancel := context.WithTimeout(ctx, q.wait)
 	defer cancel()
 	one.offer, one.err = q.b.Quote(ctx, one.provider, q.req)
-	if one.err != nil && ctx.Err() != nil {
+	var r *buyer.Refusal
+	if one.err != nil && ctx.Err() != nil && (!errors.As(one.err, &r) || !r.Unreachable) {
 		one.err = errors.New("no offer in time")
 	}
 }
