@@ -172,10 +172,21 @@ func (c Config) settings() core.Settings {
 	return core.Settings{GrantMode: c.GrantMode, Rules: c.Rules}
 }
 
+// foreign are keys of the file that others like this have, and what stands for
+// them here.
+var foreign = map[string]string{
+	`unknown field "event_retention"`: "event_retention is not a setting: an owner keeps its whole history; " +
+		"stop it and leave old history behind with signalbox compact --keep",
+	`unknown field "cluster"`: "cluster is not a setting: one owner runs alone and is the only one to write to its log",
+}
+
 // yamlError names file and line and never quotes the source: it may hold a token.
 func yamlError(path string, err error) error {
 	var ye yaml.Error
 	if errors.As(err, &ye) {
+		if why, known := foreign[ye.GetMessage()]; known {
+			return fmt.Errorf("%s:%d: %s", path, ye.GetToken().Position.Line, why)
+		}
 		if t := ye.GetToken(); t != nil && t.Position != nil {
 			return fmt.Errorf("%s:%d: %s", path, t.Position.Line, ye.GetMessage())
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	core "signalbox/model/acop"
 )
@@ -88,7 +87,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	v.act(ep)
 }
 
-// enter checks credential, rate and the ids in the path.
+// enter checks credential, rate, the ids in the path and the query.
 func (v *visit) enter() *core.Error {
 	caller, refused := v.s.authenticate(v.r)
 	if refused != nil {
@@ -103,10 +102,10 @@ func (v *visit) enter() *core.Error {
 		e.RetryAfterSeconds = 1
 		return e
 	}
-	if !utf8.ValidString(v.id) || strings.ContainsRune(v.id, 0) {
+	if !usableText(v.id) {
 		return violation("the id in the path is not valid text")
 	}
-	return nil
+	return v.checkQuery()
 }
 
 // authenticate reads the one bearer token of a request (H-072..H-076, B76).

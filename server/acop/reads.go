@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -140,11 +139,6 @@ func itemQuery(p url.Values) (store.ItemQuery, *core.Error) {
 		Agent: p.Get("agent"), RepoID: p.Get("repo"), Branch: p.Get("branch"), BlockerCode: p.Get("blocker_code"),
 		Text: p.Get("q"), Order: store.Order(p.Get("order")), Cursor: p.Get("cursor"),
 	}
-	for name := range p {
-		if !slices.Contains(itemFilters, name) {
-			return q, violation("unknown filter %s", clip(name, 40))
-		}
-	}
 	var refused *core.Error
 	q.Claimable, refused = yes(p, "claimable", refused)
 	q.Actionable, refused = yes(p, "actionable", refused)
@@ -178,9 +172,6 @@ func itemQuery(p url.Values) (store.ItemQuery, *core.Error) {
 	}
 	return q, nil
 }
-
-var itemFilters = []string{"agent", "between", "status", "repo", "branch", "blocker_code", "claimable", "actionable", "q", "order",
-	"limit", "cursor", "min_revision"}
 
 func yes(p url.Values, name string, before *core.Error) (bool, *core.Error) {
 	switch p.Get(name) {

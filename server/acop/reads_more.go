@@ -118,6 +118,9 @@ func readBoard(v *visit) {
 }
 
 func readEntry(v *visit) {
+	if !v.look() {
+		return
+	}
 	p, known := v.s.opts.Store.Entry(v.id)
 	if !known {
 		v.refuse(core.Errorf(core.CodeRouteNotFound, "there is no entry with this id").With("entry_id", v.id))
@@ -175,6 +178,9 @@ func readAgents(v *visit) {
 }
 
 func readSettings(v *visit) {
+	if !v.look() {
+		return
+	}
 	set := v.s.service.settings()
 	if set.Revision > 0 {
 		v.w.Header().Set("ETag", etag(set.Revision))
