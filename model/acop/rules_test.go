@@ -1,6 +1,7 @@
 package acop
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -261,6 +262,24 @@ func TestTime(t *testing.T) {
 	}
 	if NewTime(time.Time{}).String() != "" || !NewTime(time.Time{}).IsZero() {
 		t.Error("the zero instant stays unknown")
+	}
+}
+
+// The hand-written form is the layout's, at every instant, and takes no memory.
+func TestTimeForm(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		at := NewTime(time.Unix(r.Int64N(253402300800), r.Int64N(1e9)))
+		if r.IntN(10) == 0 {
+			at = NewTime(time.Date(r.IntN(14000)-2000, 3, 1, 0, 0, 0, 0, time.UTC))
+		}
+		if want := at.Std().Format(timeLayout); !at.IsZero() && at.String() != want {
+			t.Fatalf("%q, want %q", at, want)
+		}
+	}
+	at, buf := NewTime(time.Unix(1e9, 0)), make([]byte, 0, 64)
+	if n := testing.AllocsPerRun(100, func() { buf, _ = at.AppendText(buf[:0]) }); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

@@ -62,11 +62,42 @@ func (t Time) String() string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.t.Format(timeLayout)
+	b, _ := t.AppendText(nil)
+	return string(b)
+}
+
+// AppendText implements encoding.TextAppender with the wire form. Every record
+// and event has several instants, so the one layout is written by hand; it never
+// returns an error.
+func (t Time) AppendText(b []byte) ([]byte, error) {
+	if t.IsZero() {
+		return b, nil
+	}
+	u := t.t.UTC()
+	year, month, day := u.Date()
+	if year < 0 || year > 9999 {
+		return u.AppendFormat(b, timeLayout), nil
+	}
+	hour, minute, second := u.Clock()
+	b = append(appendDigits(b, year, 1000), '-')
+	b = append(appendDigits(b, int(month), 10), '-')
+	b = append(appendDigits(b, day, 10), 'T')
+	b = append(appendDigits(b, hour, 10), ':')
+	b = append(appendDigits(b, minute, 10), ':')
+	b = append(appendDigits(b, second, 10), '.')
+	return append(appendDigits(b, u.Nanosecond()/1e6, 100), 'Z'), nil
+}
+
+// appendDigits writes n with as many digits as the unit of its first one has.
+func appendDigits(b []byte, n, unit int) []byte {
+	for ; unit > 0; unit /= 10 {
+		b = append(b, byte('0'+n/unit%10))
+	}
+	return b
 }
 
 // MarshalText implements encoding.TextMarshaler with the wire form.
-func (t Time) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+func (t Time) MarshalText() ([]byte, error) { return t.AppendText(make([]byte, 0, len(timeLayout))) }
 
 // UnmarshalText implements encoding.TextUnmarshaler; see [ParseTime].
 func (t *Time) UnmarshalText(b []byte) error {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"signalbox/model/acop"
@@ -59,7 +58,7 @@ type act struct {
 // decode reads the record of a message and gives it its place.
 func decode(m message) (applied, error) {
 	rec := new(Record)
-	if err := json.Unmarshal(m.payload, rec); err != nil {
+	if err := decodeInto(m.payload, rec); err != nil {
 		return applied{}, fmt.Errorf("decode the record at revision %d: %w", m.rev, err)
 	}
 	return settle(m, rec), nil

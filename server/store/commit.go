@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -106,13 +105,13 @@ func (s *Store) message(w *writing, c *Change, subj string, p part) error {
 			return err
 		}
 	}
-	payload, err := json.Marshal(&r)
+	payload, err := encode(&r)
 	if err != nil {
 		return fmt.Errorf("encode the record of %q: %w", r.ID, err)
 	}
 	// What cannot be read back would stop the owner for ever.
 	back := new(Record)
-	if err := json.Unmarshal(payload, back); err != nil {
+	if err := decodeInto(payload, back); err != nil {
 		return fmt.Errorf("the record of %q cannot be read back: %w", r.ID, err)
 	}
 	m, sl, err := newMessage(subj, payload, head, p, indexOf(&r, old))

@@ -223,7 +223,7 @@ func idemOf(payload []byte) *Idempotency {
 	var rec struct {
 		Idem *Idempotency `json:"idem"`
 	}
-	if err := json.Unmarshal(payload, &rec); err != nil {
+	if err := decodeInto(payload, &rec); err != nil {
 		return nil
 	}
 	return rec.Idem

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -107,7 +106,7 @@ func newMessage(subj string, payload []byte, l link, p part, x index) (*nats.Msg
 		h.part = fmt.Sprintf("%d %d %d %d", p.i, p.n, p.off, p.all)
 	}
 	if !x.empty() {
-		b, err := json.Marshal(x)
+		b, err := encode(x)
 		if err != nil {
 			return nil, seal{}, fmt.Errorf("encode record index: %w", err)
 		}
@@ -179,7 +178,7 @@ func (s *seal) read(h heads) error {
 	}
 	b, err := base64.RawURLEncoding.DecodeString(h.index)
 	if err == nil {
-		err = json.Unmarshal(b, &s.index)
+		err = decodeInto(b, &s.index)
 	}
 	if err != nil {
 		return fmt.Errorf("unknown form of index: %w", err)
