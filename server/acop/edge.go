@@ -61,7 +61,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		s.count.request(name, rec.status)
 	}()
-	_ = http.NewResponseController(rec).SetWriteDeadline(time.Now().Add(answerPatience))
+	_ = http.NewResponseController(rec).SetWriteDeadline(time.Now().Add(s.opts.answerIn))
 	if refused := s.checkOrigin(r); refused != nil {
 		v.refuse(refused)
 		return
@@ -76,7 +76,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name = v.route.name
-	if refused := v.enter(); refused != nil {
+	if refused = v.enter(); refused == nil {
+		refused = v.checkQuery()
+	}
+	if refused != nil {
 		v.refuse(refused)
 		return
 	}
@@ -87,7 +90,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	v.act(ep)
 }
 
-// enter checks credential, rate, the ids in the path and the query.
+// enter checks credential, rate and the ids in the path. The route is not
+// needed: other handlers of the owner share it ([Server.Guard]).
 func (v *visit) enter() *core.Error {
 	caller, refused := v.s.authenticate(v.r)
 	if refused != nil {
@@ -105,7 +109,7 @@ func (v *visit) enter() *core.Error {
 	if !usableText(v.id) {
 		return violation("the id in the path is not valid text")
 	}
-	return v.checkQuery()
+	return nil
 }
 
 // authenticate reads the one bearer token of a request (H-072..H-076, B76).

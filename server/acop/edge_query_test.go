@@ -81,7 +81,9 @@ func TestTimes(t *testing.T) {
 			c["requested_at_utc"] = at
 			return b.do("POST", "claims", "worker-other", c)
 		},
-		"heartbeat": func(at string) reply { return b.verb("claims", id, "heartbeat", "worker-http", m{"observed_at_utc": at}) },
+		"heartbeat": func(at string) reply {
+			return b.verb("claims", id, "heartbeat", "worker-http", m{"observed_at_utc": at})
+		},
 		"entry": func(at string) reply {
 			return b.do("POST", "blackboard", "worker-http", body(m{"work_item_id": "w", "entry_kind": "finding", "author_agent_uid": "worker-http",
 				"created_at_utc": at, "status": "active"}))

@@ -40,6 +40,8 @@ type Options struct {
 	SweepEvery time.Duration
 	// KeepAlive is how often an idle event stream gets a comment; 0 means 15 s.
 	KeepAlive time.Duration
+	// answerIn bounds writing an ordinary answer; 0 means answerPatience.
+	answerIn time.Duration
 	// Version of the program, shown at /healthz; "" shows none.
 	Version string
 }
@@ -101,6 +103,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.KeepAlive <= 0 {
 		o.KeepAlive = 15 * time.Second
+	}
+	if o.answerIn <= 0 {
+		o.answerIn = answerPatience
 	}
 	count := &metrics{}
 	s := &Server{

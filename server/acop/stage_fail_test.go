@@ -62,9 +62,11 @@ func TestFixturesCanFail(t *testing.T) {
 		"nothing asserted": {func(fx, l *fixture) {
 			fx.Steps = []fixture{{Name: "ask", Request: l.Request, Expected: &fixtureResponse{Status: 200}}}
 		}, "asserts nothing"},
-		"what a refusal changes": {func(fx, l *fixture) { // a snapshot tells the time
-			fx.Steps = append(fx.Steps, *l)
-			fx.Steps[2].Covers, fx.Steps[2].After = nil, []fixtureRead{{Path: "snapshot", Match: m{"protocol_version": "acop/1.0"}}}
+		"what a refusal changes": {func(fx, l *fixture) { // a snapshot tells the time, and a new start takes some
+			again := *l
+			again.Fault, again.Covers, again.After = "log_closed", nil, []fixtureRead{{Path: "snapshot", Match: m{"protocol_version": "acop/1.0"}}}
+			again.Expected = &fixtureResponse{Status: 503, Match: &fixtureMatch{Kind: "subset", Value: m{"error": m{"code": "backend_unavailable"}}}}
+			fx.Steps = append(fx.Steps, again)
 		}, "the refusal changed snapshot"},
 		"unknown dependency": {func(fx, _ *fixture) { fx.DependsOn = []string{"given.nothing"} }, "there is no fixture given.nothing"},
 	} {
