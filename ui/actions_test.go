@@ -71,6 +71,11 @@ func ways() map[string]way {
 		r.facts(fleet.TaskHappened{Event: acmp.TaskEvent{Kind: acmp.EventResult, TaskID: "task_b1b2b3b4b5", Provider: "local",
 			At: time.Now(), Result: &acmp.Result{TaskID: "task_b1b2b3b4b5"}}})
 	}
+	failed := func(r *rig) {
+		r.facts(fleet.TaskHappened{Event: acmp.TaskEvent{Kind: acmp.EventError, TaskID: "task_b1b2b3b4b5", Provider: "local",
+			At: time.Now(), Err: &acmp.Error{Code: acmp.CodeInternal, Message: "no disk"}}})
+		r.to("task")
+	}
 	noRole := func(r *rig) {
 		snap := uitest.Snapshot(time.Now())
 		snap.Role = acop.RoleReader
@@ -112,16 +117,20 @@ func ways() map[string]way {
 		"resend":    {onTask, []string{"y"}, func(r *rig, _ string) { r.called("resend task_") }, ended, "re-send: the task has ended"},
 		"open":      {onAsk("decide"), nil, shows("Item work:auth:token-rotation"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "open: no row is selected"},
 		"snooze":    {onAsk("decide"), []string{"1"}, shows("1 ask snoozed"), onTask, "snooze: only an ask"},
-		"copy":      {onAsk("decide"), nil, shows("copied work:auth:token-rotation"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "copy id: no row is selected"},
-		"mark":      {onAsk("decide"), nil, shows("1 row marked"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "mark: no row is selected"},
-		"mark-all":  {nil, nil, shows("5 rows marked"), nil, ""},
-		"next":      {nil, nil, shows("─ Board"), nil, ""},
-		"previous":  {nil, nil, shows("─ Log"), nil, ""},
-		"filter":    {nil, []string{" grant", "enter"}, shows("filter grant"), nil, ""},
-		"palette":   {nil, nil, shows("─ Commands"), nil, ""},
-		"help":      {nil, nil, shows("Keys, as they are now"), nil, ""},
-		"suspend":   {nil, nil, nil, nil, ""}, // a real terminal shows it: cli's tests
-		"quit":      {nil, nil, shows("tasks are running"), nil, ""},
+		"seen": {failed, nil, func(r *rig, _ string) {
+			r.Must("seen: task_", "it stays on the Tasks screen")
+			r.called("seen task_b1b2b3b4b5")
+		}, onAsk("decide"), "seen: this ask leaves by itself"},
+		"copy":     {onAsk("decide"), nil, shows("copied work:auth:token-rotation"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "copy id: no row is selected"},
+		"mark":     {onAsk("decide"), nil, shows("1 row marked"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "mark: no row is selected"},
+		"mark-all": {nil, nil, shows("5 rows marked"), nil, ""},
+		"next":     {nil, nil, shows("─ Board"), nil, ""},
+		"previous": {nil, nil, shows("─ Log"), nil, ""},
+		"filter":   {nil, []string{" grant", "enter"}, shows("filter grant"), nil, ""},
+		"palette":  {nil, nil, shows("─ Commands"), nil, ""},
+		"help":     {nil, nil, shows("Keys, as they are now"), nil, ""},
+		"suspend":  {nil, nil, nil, nil, ""}, // a real terminal shows it: cli's tests
+		"quit":     {nil, nil, shows("tasks are running"), nil, ""},
 	}
 	for id, name := range map[string]string{"queue": "Queue", "board": "Board", "tasks": "Tasks", "feed": "Feed", "agents": "Agents", "log": "Log"} {
 		w["go-"+id] = way{func(r *rig) { r.Keys("]", "]") }, nil, shows("─ " + name), nil, ""}

@@ -47,6 +47,9 @@ type saved struct {
 	note string // said before it
 }
 
+// seenKept answers the keeping of a note that a person took.
+type seenKept struct{ err error }
+
 // edited brings text back from $EDITOR.
 type edited struct {
 	dialog *open

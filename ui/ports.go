@@ -31,6 +31,8 @@ type Buyer interface {
 	Resend(ctx context.Context, taskID string) error
 	// Input sends one chunk of streamed input; final ends the input.
 	Input(ctx context.Context, taskID string, chunk acmp.Payload, final bool) error
+	// Seen keeps that a person took note of how the task ended.
+	Seen(ctx context.Context, taskID string) error
 	// Transcript opens the whole output of the task from disk.
 	Transcript(ctx context.Context, taskID string) (io.ReadCloser, error)
 }

@@ -124,6 +124,8 @@ func rowActions() []action {
 			can: canOpen, run: (*Model).openRow},
 		{id: "snooze", keys: []string{"m"}, help: "snooze", long: "put an ask aside for a while, or bring it back", group: groupRows, on: onRow,
 			can: canSnooze, run: (*Model).snooze, bulk: true},
+		{id: "seen", keys: []string{"V"}, help: "seen", long: "take note of the trouble a task ended in: its ask leaves for good", group: groupRows, on: onRow,
+			can: canSee, run: (*Model).see, bulk: true},
 		{id: "copy", keys: []string{"y"}, help: "copy id", long: "copy the row's id", group: groupRows, on: onRow,
 			run: (*Model).copyID},
 		{id: "mark", keys: []string{"space"}, help: "mark", long: "mark the row for acting on several at once", group: groupRows, on: onRow,

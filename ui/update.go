@@ -60,6 +60,8 @@ func (m *Model) routeRest(msg tea.Msg) tea.Cmd {
 		return m.onFed(msg)
 	case saved:
 		return m.onSaved(msg)
+	case seenKept:
+		return m.onSeenKept(msg)
 	case edited:
 		return m.onEdited(msg)
 	case toastOver:

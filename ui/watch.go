@@ -52,8 +52,16 @@ func (m *Model) watchQueue() tea.Cmd {
 		return nil
 	}
 	for i := range gone {
+		if m.state.Settled(&gone[i]) {
+			continue // that is in the Log already
+		}
 		m.apply(fleet.Noted{At: m.clock.now, Text: "ask gone: " + string(gone[i].Kind) + " " + subjectOfAsk(&gone[i])})
 	}
+	// Who ran a task of an earlier run was told when it ended.
+	gained = slices.DeleteFunc(gained, func(a fleet.Ask) bool {
+		t := m.state.Tasks[a.TaskID]
+		return t != nil && t.Earlier
+	})
 	var cmds []tea.Cmd
 	for _, a := range gained {
 		cmds = append(cmds, m.onAsk(a))

@@ -2,6 +2,9 @@ package acmp
 
 import (
 	"cmp"
+	"context"
+	"fmt"
+	"time"
 
 	"signalbox/model/acmp"
 )
@@ -21,8 +24,15 @@ func (b *Buyer) Earlier(limit int) []acmp.Outcome {
 		if b.knows(l.TaskID) {
 			continue
 		}
+		i, again := at[l.TaskID]
+		if l.Outcome == outcomeSeen {
+			if again {
+				out[i].Seen = true
+			}
+			continue
+		}
 		o := l.outcome()
-		if i, again := at[l.TaskID]; again { // a task_id that was used once more
+		if again { // a task_id that was used once more
 			out[i] = o
 			continue
 		}
@@ -30,6 +40,21 @@ func (b *Buyer) Earlier(limit int) []acmp.Outcome {
 		out = append(out, o)
 	}
 	return out[max(0, len(out)-limit):]
+}
+
+// outcomeSeen is in the place of an outcome where a person took note of it.
+const outcomeSeen = "seen"
+
+// Seen keeps that a person took note of how the task ended, for [Buyer.Earlier] of
+// later runs.
+func (b *Buyer) Seen(_ context.Context, taskID string) error {
+	if b.disk == nil {
+		return nil
+	}
+	if err := b.disk.enter(ledgerLine{At: time.Now().UTC(), TaskID: taskID, Outcome: outcomeSeen}); err != nil {
+		return fmt.Errorf("keep that the end of task %s was seen: %w", taskID, err)
+	}
+	return nil
 }
 
 // knows tells whether the task is one of this run.
@@ -43,6 +68,7 @@ func (l *ledgerLine) outcome() acmp.Outcome {
 	o := acmp.Outcome{
 		TaskID: l.TaskID, Provider: l.Provider, Capability: l.Capability, At: l.At,
 		CeilingCU: l.CeilingCU, CostCU: l.CostCU, Overcharge: l.Overcharge, Tokens: l.Tokens,
+		ProofCheck: l.ProofCheck,
 	}
 	if l.Outcome == string(acmp.EventError) {
 		o.Err = &acmp.Error{Code: l.Code, Message: cmp.Or(l.Message, acmp.CodeName(l.Code)), Local: l.Local}

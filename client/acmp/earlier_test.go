@@ -51,6 +51,12 @@ func TestEarlierOutcomes(t *testing.T) {
 	if got := b.Earlier(100); len(got) != 3 {
 		t.Errorf("%d outcomes", len(got))
 	}
+	if err := b.Seen(t.Context(), "t3"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Earlier(2); got[0].Seen || !got[1].Seen || got[1].Err == nil {
+		t.Errorf("%+v", got)
+	}
 	r, err := b.Transcript(t.Context(), "t3")
 	if err != nil {
 		t.Fatal(err)

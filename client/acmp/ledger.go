@@ -19,7 +19,7 @@ type ledgerLine struct {
 	TaskID     string       `json:"task_id"`
 	Provider   string       `json:"provider"`
 	Capability string       `json:"capability"`
-	Outcome    string       `json:"outcome"` // result or error
+	Outcome    string       `json:"outcome"` // result or error; or seen: a person took note of it
 	Code       int          `json:"code,omitempty"`
 	Message    string       `json:"message,omitempty"` // of the error, its head
 	Local      bool         `json:"local,omitempty"`
@@ -27,6 +27,7 @@ type ledgerLine struct {
 	CostCU     json.Number  `json:"cost_cu,omitempty"`
 	Overcharge json.Number  `json:"overcharge_cu,omitempty"`
 	Tokens     int64        `json:"tokens_used,omitempty"`
+	ProofCheck string       `json:"proof_check,omitempty"`
 }
 
 // account adds the outcome of a task to the ledger, durably: the journal of the
@@ -38,6 +39,7 @@ func (d *disk) account(inv acmp.Invocation, ev acmp.TaskEvent) {
 	line := ledgerLine{
 		At: ev.At.UTC(), TaskID: ev.TaskID, Provider: inv.Provider, Capability: inv.Params.Capability,
 		Outcome: string(ev.Kind), CeilingCU: inv.Params.MaxPriceCU, Overcharge: ev.Overcharge,
+		ProofCheck: ev.ProofCheck,
 	}
 	if ev.Result != nil {
 		line.CostCU, line.Tokens = ev.Result.CostCU, ev.Result.TokensUsed
@@ -46,15 +48,20 @@ func (d *disk) account(inv acmp.Invocation, ev acmp.TaskEvent) {
 		line.Code, line.Local = ev.Err.Code, ev.Err.Local
 		line.Message = strings.ToValidUTF8(ev.Err.Message[:min(len(ev.Err.Message), ledgerMessage)], "")
 	}
-	b, err := json.Marshal(line)
-	if err == nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		err = appendLine(d.ledger(), b)
-	}
-	if err != nil {
+	if err := d.enter(line); err != nil {
 		d.log.Warn("cost ledger not written", "cause", err)
 	}
+}
+
+// enter adds a line to the ledger, durably.
+func (d *disk) enter(line ledgerLine) error {
+	b, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return appendLine(d.ledger(), b)
 }
 
 func (d *disk) ledger() string { return filepath.Join(d.dir, "ledger.jsonl") }

@@ -18,6 +18,9 @@ type Outcome struct {
 	CostCU     json.Number  // CU, as reported; "" where the task had no result
 	Overcharge json.Number  // CU above the ceiling; "" for none
 	Tokens     int64        // as reported
+	ProofCheck string       // as in [TaskEvent]
+	// Seen tells that a person took note of how the task ended.
+	Seen bool
 }
 
 // State is the state in which the task ended.

@@ -290,10 +290,17 @@ type Settled struct {
 
 func (Settled) fact() {}
 
+// Settled reports whether somebody took note of a and it has not changed since.
+func (s *State) Settled(a *Ask) bool {
+	st, ok := s.ix.settled[a.Key]
+	return ok && st == settlement{a.Revision, a.Reason}
+}
+
 func (s *State) applySettled(f Settled) {
 	if len(s.ix.settled) > maxLog {
 		clear(s.ix.settled)
 	}
+	s.log(LogLine{At: f.At, Note: "seen: " + f.Key + ", " + f.Reason})
 	s.ix.settled[f.Key] = settlement{f.Revision, f.Reason}
 	s.Version++
 	s.ix.asks.stale = true

@@ -148,7 +148,7 @@ func (c *askCache) merge(s *State, now time.Time) []Ask {
 		if a.Kind == AskGrant && !a.Due.IsZero() && !a.Due.After(now) {
 			return
 		}
-		if st, ok := s.ix.settled[a.Key]; ok && st == (settlement{a.Revision, a.Reason}) {
+		if s.Settled(a) {
 			return
 		}
 		out = append(out, *a)

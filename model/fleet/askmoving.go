@@ -31,16 +31,8 @@ func movingAsks(s *State, now time.Time) []Ask {
 			asks = append(asks, a)
 		}
 	}
-	for _, id := range s.ix.endedTasks {
-		a, known := s.ix.asks.perTask[id]
-		if !known {
-			a = endedTaskAsk(s.Tasks[id])
-			s.ix.asks.perTask[id] = a
-		}
-		if a != nil {
-			asks = append(asks, *a)
-		}
-	}
+	asks = endedTaskAsks(s, asks, s.ix.endedTasks)
+	asks = endedTaskAsks(s, asks, s.ix.unseen)
 	for _, c := range s.Conflicts() {
 		asks = append(asks, overlapAsk(s, c))
 	}
@@ -130,6 +122,21 @@ func deadlineNear(t *Task) time.Time {
 		return time.Time{}
 	}
 	return t.Deadline.Add(-min(t.Deadline.Sub(t.SentAt)/5, nearDeadline))
+}
+
+// endedTaskAsks adds the asks of tasks that ended.
+func endedTaskAsks(s *State, asks []Ask, ids []string) []Ask {
+	for _, id := range ids {
+		a, known := s.ix.asks.perTask[id]
+		if !known {
+			a = endedTaskAsk(s.Tasks[id])
+			s.ix.asks.perTask[id] = a
+		}
+		if a != nil {
+			asks = append(asks, *a)
+		}
+	}
+	return asks
 }
 
 // endedTaskAsk names what a person should know about how a task ended, or nil.

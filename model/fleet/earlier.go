@@ -10,8 +10,8 @@ import (
 const maxEarlier = 200
 
 // EarlierTasks tells of tasks that ended before this program began, oldest first.
-// They are shown for their output, which is on disk, and ask for nothing: whoever
-// ran them was told.
+// They are shown for their output, which is on disk. One that ended in trouble asks
+// for a person until it was seen, as one of this run does.
 type EarlierTasks struct{ Outcomes []acmp.Outcome }
 
 func (EarlierTasks) fact() {}
@@ -26,6 +26,9 @@ func (s *State) applyEarlier(f EarlierTasks) {
 			continue
 		}
 		s.Tasks[o.TaskID] = earlierTask(o)
+		if !o.Seen && endedTaskAsk(s.Tasks[o.TaskID]) != nil {
+			s.ix.unseen = append(s.ix.unseen, o.TaskID)
+		}
 		ids = append(ids, o.TaskID)
 	}
 	if len(ids) == 0 {
@@ -42,7 +45,7 @@ func earlierTask(o *acmp.Outcome) *Task {
 	t := &Task{
 		ID: o.TaskID, Provider: o.Provider, State: o.State(), EndedAt: o.At, Earlier: true,
 		Params: acmp.InvokeParams{TaskID: o.TaskID, Capability: o.Capability, MaxPriceCU: o.CeilingCU},
-		Err:    o.Err, Overcharge: string(o.Overcharge),
+		Err:    o.Err, Overcharge: string(o.Overcharge), ProofCheck: o.ProofCheck,
 	}
 	if o.Err == nil {
 		t.Result = &acmp.Result{TaskID: o.TaskID, CostCU: o.CostCU, TokensUsed: o.Tokens, OutputStreamed: true}

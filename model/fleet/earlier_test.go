@@ -3,6 +3,7 @@ package fleet
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,8 +12,9 @@ import (
 	"signalbox/model/acmp"
 )
 
-// Tasks of earlier runs stand in front of this run's, ask for nothing, count
-// nowhere, and never take the place of what this run knows.
+// Tasks of earlier runs stand in front of this run's, ask for a person where they
+// ended in trouble that nobody saw, count nowhere, and never take the place of what
+// this run knows.
 func TestEarlierTasks(t *testing.T) {
 	s := New()
 	sent(s, "now", t0, time.Second, time.Minute)
@@ -22,12 +24,23 @@ func TestEarlierTasks(t *testing.T) {
 		{TaskID: "now", Provider: "p", Capability: "x", At: after(-time.Hour)},
 		{TaskID: "b", Provider: "p", Capability: "build", At: after(-time.Hour), Err: &acmp.Error{Code: acmp.CodeInternal, Message: "no disk"}},
 		{TaskID: "c", Provider: "p", Capability: "test", At: after(-time.Hour), Err: &acmp.Error{Code: acmp.CodeCancelled}},
+		{TaskID: "d", Provider: "p", Capability: "test", At: after(-time.Hour), Err: &acmp.Error{Code: acmp.CodeTimeout}, Seen: true},
 		{TaskID: ""},
 	}})
-	if d := cmp.Diff([]string{"a", "b", "c", "now"}, s.TaskOrder); d != "" {
+	if d := cmp.Diff([]string{"a", "b", "c", "d", "now"}, s.TaskOrder); d != "" {
 		t.Error(d)
 	}
+	wantAsks(t, s, t0, "task a overcharge", "task b failed")
+	if a := s.Asks(t0)[1]; !a.Since.Equal(after(-time.Hour)) || !strings.Contains(a.Detail, "no disk") {
+		t.Errorf("%+v", a)
+	}
+	for _, a := range s.Asks(t0) {
+		s.Apply(Settled{Key: a.Key, Revision: a.Revision, Reason: a.Reason, At: t0})
+	}
 	wantAsks(t, s, t0)
+	if l := s.Log[len(s.Log)-1]; l.Note != "seen: task:b, failed" {
+		t.Errorf("%+v", l)
+	}
 	a, b, c := s.Tasks["a"], s.Tasks["b"], s.Tasks["c"]
 	if !a.Earlier || a.State != acmp.StateCompleted || a.Result.CostCU != "0.1" || a.Result.TokensUsed != 7 || a.Overcharge != "0.2" ||
 		b.State != acmp.StateFailed || b.Err.Message != "no disk" || c.State != acmp.StateCancelled || s.Tasks["now"].Earlier {

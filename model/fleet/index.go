@@ -22,6 +22,7 @@ type index struct {
 	outputTotal int                 // bytes held by all outputs
 	outputLimit int                 // maxOutputTotal, smaller in tests
 	earlier     int                 // how many tasks of earlier runs are kept
+	unseen      []string            // those of them that ask for a person
 
 	changed  []change    // the order of State.Changed
 	ownLines map[int]int // request id of an own act -> number of its log line

@@ -115,6 +115,9 @@ func (f *FakeBuyer) Input(_ context.Context, taskID string, chunk acmp.Payload, 
 	return f.note("input %s %s %v", taskID, chunk.Data, final)
 }
 
+// Seen implements the buyer's port.
+func (f *FakeBuyer) Seen(_ context.Context, taskID string) error { return f.note("seen %s", taskID) }
+
 // Transcript implements the buyer's port.
 func (f *FakeBuyer) Transcript(_ context.Context, taskID string) (io.ReadCloser, error) {
 	if err := f.note("transcript %s", taskID); err != nil {
