@@ -64,6 +64,8 @@ func TestFixturesCanFail(t *testing.T) {
 		}, "asserts nothing"},
 		"what a refusal changes": {func(fx, l *fixture) { // a snapshot tells the time, and a new start takes some
 			again := *l
+			again.Request = &fixtureRequest{Method: "POST", Path: "claims", Headers: map[string]string{"Authorization": "Bearer ${worker_other_token}"},
+				Body: json.RawMessage(mustJSON(claimBody("work:case", "worker-other", 60)))}
 			again.Fault, again.Covers, again.After = "log_closed", nil, []fixtureRead{{Path: "snapshot", Match: m{"protocol_version": "acop/1.0"}}}
 			again.Expected = &fixtureResponse{Status: 503, Match: &fixtureMatch{Kind: "subset", Value: m{"error": m{"code": "backend_unavailable"}}}}
 			fx.Steps = append(fx.Steps, again)
