@@ -271,13 +271,17 @@ func TestInputGoesOnAfterARestart(t *testing.T) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	b, _ = newBuyer(t, it.URL, keep)
-	giveInput(t, b, id, "c", false)
+	b, rec = newBuyer(t, it.URL, keep)
+	if err := b.Input(t.Context(), id, acmp.Text("c"), false); err != nil {
+		t.Fatalf("%v; %s %+v", err, kinds(rec.of(id)), last(rec.of(id)).Err)
+	}
 	if err := b.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b, rec = newBuyer(t, it.URL, keep)
-	giveInput(t, b, id, "d", true)
+	if err := b.Input(t.Context(), id, acmp.Text("d"), true); err != nil {
+		t.Fatalf("%v; %s %+v", err, kinds(rec.of(id)), rec.of(id))
+	}
 	if err := b.Input(t.Context(), id, acmp.Text("e"), true); !errors.Is(err, errInputEnded) && !errors.Is(err, ErrEnded) {
 		t.Errorf("input after the final chunk: %v", err)
 	}

@@ -277,3 +277,24 @@ func TestTaskIDs(t *testing.T) {
 		seen[id] = true
 	}
 }
+
+// Whoever finds the session finds what its server offers: many tasks at once with
+// the first look at a provider, none of which may be told that it offers nothing.
+func TestSessionComesWithItsSettings(t *testing.T) {
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.output("x") })
+	for range 100 {
+		b, _ := newBuyer(t, p.URL, nil)
+		l := b.links["p"]
+		for {
+			s, set, err := l.current()
+			if s == nil && err == nil {
+				continue
+			}
+			if err != nil || set == nil {
+				t.Fatalf("settings %v, %v", set, err)
+			}
+			l.release(s)
+			break
+		}
+	}
+}

@@ -148,20 +148,22 @@ func (l *link) connect(ctx context.Context, fresh bool) error {
 	if err := settings.Usable(); settings != nil && err != nil {
 		bad = quoteStray([]byte(err.Error()))
 	}
+	id := ""
+	if info := s.init.ServerInfo; info != nil && strings.HasPrefix(info.Name, "agent:") {
+		id = info.Name
+	}
+	// All at once: whoever finds the session finds what its server offers.
 	l.bad = bad
 	keep := old == nil
 	if keep {
 		l.sess = s
 	}
+	tell := l.note(true, bad, settings, id)
 	l.mu.Unlock()
 	if !keep {
 		go s.close(l.o.last.Done())
 	}
-	id := ""
-	if info := s.init.ServerInfo; info != nil && strings.HasPrefix(info.Name, "agent:") {
-		id = info.Name
-	}
-	l.report(true, bad, settings, id)
+	tell()
 	return nil
 }
 
@@ -179,6 +181,13 @@ func (l *link) failed(err error) error {
 // report notes what was seen and tells it where it changed.
 func (l *link) report(reachable bool, problem string, s *acmp.Settings, id string) {
 	l.mu.Lock()
+	tell := l.note(reachable, problem, s, id)
+	l.mu.Unlock()
+	tell()
+}
+
+// note is report under mu; what it gives is to be called without it.
+func (l *link) note(reachable bool, problem string, s *acmp.Settings, id string) (tell func()) {
 	old := l.seen
 	now := old
 	now.Reachable, now.Problem = &reachable, problem
@@ -191,10 +200,10 @@ func (l *link) report(reachable bool, problem string, s *acmp.Settings, id strin
 	l.seen = now
 	changed := old.Reachable == nil || *old.Reachable != reachable || old.Problem != problem ||
 		old.ProviderID != now.ProviderID || !reflect.DeepEqual(old.Settings, now.Settings)
-	l.mu.Unlock()
-	if changed && l.o.ProviderSeen != nil {
-		l.o.ProviderSeen(now)
+	if !changed || l.o.ProviderSeen == nil {
+		return func() {}
 	}
+	return func() { l.o.ProviderSeen(now) }
 }
 
 // steadyLife is how long a child must live for its death to be no pattern.
