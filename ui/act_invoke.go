@@ -66,7 +66,10 @@ func (m *Model) invokeWhat(last map[string]string) []*dialog.Field {
 	named := dialog.NewText("named", "its name", last["named"])
 	named.Required = true
 	named.When = func(d *dialog.Dialog) bool { return strings.HasSuffix(d.Value("what"), capSep) }
-	in := &dialog.Field{Name: "input", Label: "input", Grow: true, Hint: "none; @file sends a file, ctrl+e opens $EDITOR"}
+	in := &dialog.Field{Name: "input", Label: "input", Grow: true, Hint: "none; @file sends a file"}
+	if len(m.opts.Editor) > 0 {
+		in.Hint += ", ctrl+e opens $EDITOR"
+	}
 	in.SetText(last["input"])
 	typ := dialog.NewChoice("type", "input is", orElse(last["type"], "text"), dialog.Option{Value: "text"}, dialog.Option{Value: "json", Label: "JSON"})
 	typ.Skip = true

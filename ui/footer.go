@@ -73,7 +73,13 @@ func hintPieces(st *theme.Styles, h hint) []piece {
 // own keys, what needs no row, and last what cannot be done now.
 func (m *Model) rowHints() []hint {
 	if o := m.top(); o != nil {
-		return dialogHints(o)
+		return m.dialogHints(o)
+	}
+	switch m.input.mode {
+	case inputHelp:
+		return []hint{{key: "j/k", help: "scroll", press: "j"}, {key: "pgdn", help: "page", press: "pgdown"}, {key: "esc", help: "close"}}
+	case inputPalette:
+		return []hint{{key: "enter", help: "do it"}, {key: "down", help: "next"}, {key: "up", help: "previous"}, {key: "esc", help: "leave"}}
 	}
 	var can, own, local, later, cannot []hint
 	over := map[string]bool{}
@@ -120,7 +126,7 @@ var ownActions = map[screen.ID][]string{
 }
 
 // dialogHints are the keys of a form.
-func dialogHints(o *open) []hint {
+func (m *Model) dialogHints(o *open) []hint {
 	if o.d.Asking() {
 		return []hint{{key: "y", help: "leave"}, {key: "n/esc", help: "stay", press: "n"}}
 	}
@@ -131,7 +137,7 @@ func dialogHints(o *open) []hint {
 	if len(o.d.Fields) > 0 {
 		out = append(out, hint{key: "tab", help: "other fields"})
 	}
-	if f := o.d.Focused(); f != nil && f.Options == nil {
+	if f := o.d.Focused(); f != nil && f.Options == nil && len(m.opts.Editor) > 0 {
 		out = append(out, hint{key: "ctrl+e", help: "$EDITOR"})
 	}
 	return append(out, hint{key: "esc", help: "leave"})
@@ -162,7 +168,7 @@ func bindingKey(b screen.Binding) string {
 // fixedHints stand at the right end, always.
 func (m *Model) fixedHints() []hint {
 	out := []hint{}
-	if len(m.dialogs) > 0 {
+	if !m.screenHasKeys() {
 		return out
 	}
 	if len(m.rooms.sheets) > 0 {

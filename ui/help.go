@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -64,22 +65,35 @@ func withReasons(in []helpLine, w int) []helpLine {
 	return out
 }
 
-// helpLines are all keys as they are now, by group: what the screen adds first.
+// helpLines are all keys as they are now, by group: what the screen adds first,
+// and what moves in every list before what acts everywhere.
 func (m *Model) helpLines() []helpLine {
-	var out []helpLine
+	var own, moving []helpLine
 	over := map[string]bool{}
-	if bs := m.room().Bindings(); len(bs) > 0 {
-		out = append(out, helpLine{head: m.room().Name()})
-		for _, b := range bs {
-			for _, k := range b.Keys {
-				over[k] = true
-			}
-			out = append(out, helpLine{hint: hint{key: strings.Join(b.Keys, " "), help: b.Help}})
+	for _, b := range m.room().Bindings() {
+		for _, k := range b.Keys {
+			over[k] = true
+		}
+		l := helpLine{hint: hint{key: strings.Join(b.Keys, " "), help: b.Help}}
+		if isNav(b.Do) {
+			moving = append(moving, l)
+		} else {
+			own = append(own, l)
 		}
 	}
+	var out []helpLine
+	if len(own) > 0 {
+		out = append(append(out, helpLine{head: m.room().Name()}), append(own, helpLine{})...)
+	}
 	s := m.subjectOf(m.target())
-	for _, g := range []string{groupDecide, groupWork, groupTasks, groupRows, groupFrame} {
-		out = append(out, helpLine{}, helpLine{head: g})
+	for i, g := range []string{groupDecide, groupWork, groupTasks, groupRows, groupFrame} {
+		if g == groupFrame {
+			out = append(append(out, helpLine{}, helpLine{head: "Moving"}), moving...)
+		}
+		if i > 0 {
+			out = append(out, helpLine{})
+		}
+		out = append(out, helpLine{head: g})
 		for i := range m.actions {
 			a := &m.actions[i]
 			if a.group != g || over[a.keys[0]] {
@@ -116,7 +130,7 @@ func (m *Model) putHelp(lines []string) {
 	edge := st.Accent.Render(st.G.V)
 	title := "Keys, as they are now"
 	if per > rows {
-		title += " (j/k scroll)"
+		title += fmt.Sprintf(" (%d to %d of %d)", m.input.scroll+1, m.input.scroll+rows, per)
 	}
 	box := []string{topLine(st, title, w)}
 	for i := range min(rows, per) {

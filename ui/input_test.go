@@ -116,7 +116,7 @@ func TestMouseOnKeysAndDialogs(t *testing.T) {
 // The key row of a form says what enter and ctrl+s do, from every field.
 func TestFormSaysHowToSubmit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r := world(t, ui.Options{Editor: []string{"vi"}}, uitest.Options{W: 120, H: 40})
 		r.to("grant")
 		r.Keys("p")
 		r.Must("enter next field", "ctrl+s post", "esc leave")
@@ -129,6 +129,28 @@ func TestFormSaysHowToSubmit(t *testing.T) {
 		if e := r.last().Entry; e == nil || e.Summary != "the seam is cut at the handler" {
 			t.Fatalf("%+v\n%s", e, r.Screen())
 		}
+	})
+}
+
+// Help and palette say in the key row what their keys are, an editor is offered
+// only where one is named, and long help tells where in it one is.
+func TestKeyRowOfHelpAndPalette(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 80, H: 24})
+		r.Keys("?")
+		r.Must("j/k scroll", "esc close", "(1 to 18 of ")
+		r.MustNot("d decide  x cancel")
+		r.Keys("pgdown")
+		r.MustNot("(1 to 18 of ")
+		x, y := r.Find("esc close")
+		r.Click(x, y)
+		r.MustNot("Keys, as they are now")
+		r.Keys(":")
+		r.Must("enter do it", "esc leave")
+		r.Keys("esc")
+		r.to("grant")
+		r.Keys("p", "tab", "tab")
+		r.MustNot("$EDITOR")
 	})
 }
 

@@ -45,7 +45,7 @@ func (m *Model) onClick(msg tea.MouseClickMsg) tea.Cmd {
 	}
 	r := m.size.rects
 	switch {
-	case r.Keys.Has(msg.X, msg.Y) && (m.input.mode == inputNone || len(m.dialogs) > 0):
+	case r.Keys.Has(msg.X, msg.Y) && (m.input.mode != inputFilter && m.input.mode != inputPrompt || len(m.dialogs) > 0):
 		return m.clickKey(msg.X)
 	case len(m.dialogs) > 0:
 		return m.clickDialog(msg.X, msg.Y)
