@@ -27,19 +27,25 @@ type stdioConn struct {
 	limit  int
 
 	mu    sync.Mutex
-	sinks map[string]sink   // by task_id
-	calls map[string]string // request id -> task_id, "" for other requests
-	stray string            // start of the last line that was no message
+	sinks map[string]sink // by task_id
+	calls map[string]call // by request id
+	stray string          // start of the last line that was no message
 
 	out  []byte
 	done error
+}
+
+// call is a request that awaits its response.
+type call struct {
+	taskID string // "" where it is not about a task
+	sink   sink   // of the attempt that made it
 }
 
 func newStdioConn(p *process, limit int, log *slog.Logger) *stdioConn {
 	c := &stdioConn{
 		proc: p, log: log, limit: limit,
 		lines: newLineReader(p.stdout, limit, false),
-		sinks: map[string]sink{}, calls: map[string]string{},
+		sinks: map[string]sink{}, calls: map[string]call{},
 	}
 	c.filter = &filter{log: log, find: c.find, answer: c.answer}
 	return c
@@ -51,12 +57,18 @@ func (c *stdioConn) attach(taskID string, s sink) {
 	c.sinks[taskID] = s
 }
 
-// detach forgets s unless a later attempt has taken its place.
+// detach forgets s, also that it awaits a response; a later attempt that has taken
+// its place stays.
 func (c *stdioConn) detach(taskID string, s sink) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sinks[taskID] == s {
 		delete(c.sinks, taskID)
+	}
+	for id, k := range c.calls {
+		if k.sink == s {
+			delete(c.calls, id)
+		}
 	}
 }
 
@@ -69,9 +81,9 @@ func (c *stdioConn) find(taskID string) sink {
 func (c *stdioConn) answer(id string) (sink, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	taskID, ok := c.calls[id]
+	k, ok := c.calls[id]
 	delete(c.calls, id)
-	return c.sinks[taskID], ok
+	return k.sink, ok
 }
 
 // Write takes one message of the SDK, with its line end.
@@ -80,20 +92,21 @@ func (c *stdioConn) Write(b []byte) (int, error) {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 		Params struct {
-			TaskID string `json:"task_id"`
+			TaskID    string          `json:"task_id"`
+			RequestID json.RawMessage `json:"requestId"`
 		} `json:"params"`
 	}
-	// The message is the SDK's own; params of other methods have no task_id.
+	// The message is the SDK's own; params of other methods have neither member.
 	isRequest := json.Unmarshal(b, &head) == nil && len(head.ID) > 0 && head.Method != ""
 	var task sink
 	c.mu.Lock()
 	if isRequest {
-		c.calls[string(head.ID)] = ""
 		if head.Method == acmp.MethodInvoke {
-			c.calls[string(head.ID)] = head.Params.TaskID
 			task = c.sinks[head.Params.TaskID]
 		}
+		c.calls[string(head.ID)] = call{head.Params.TaskID, task}
 	}
+	delete(c.calls, string(head.Params.RequestID)) // notifications/cancelled: given up
 	c.mu.Unlock()
 	n, err := c.proc.Write(b)
 	if err == nil && task != nil {
@@ -153,7 +166,7 @@ func (c *stdioConn) tooLong(head []byte) {
 	taskID, id := whose(head)
 	if taskID == "" && id != "" {
 		c.mu.Lock()
-		taskID = c.calls[id]
+		taskID = c.calls[id].taskID
 		c.mu.Unlock()
 	}
 	if s := c.find(taskID); s != nil {

@@ -97,6 +97,9 @@ func runChild(role string) {
 				say("%s", w.resultJSON(`"output_streamed":true`))
 			}
 		case acmp.MethodOfferRequest:
+			if req.capability() == "silence" {
+				continue
+			}
 			say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, req.ID)
 		case acmp.MethodCancel:
 			say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-33004,"message":"Task cancelled"}}`, os.Getenv("LAST_ID"))
@@ -400,4 +403,48 @@ func TestStdioResend(t *testing.T) {
 	if kinds(evs) != "sent chunk stream_broken resent chunk chunk result" || outputText(evs) != "hello" {
 		t.Errorf("%s %q %+v", kinds(evs), outputText(evs), last(evs).Err)
 	}
+}
+
+// B84, A-041: a request that is given up leaves nothing behind on the pipe, and its
+// late response is not taken for that of the next send.
+func TestStdioForgetsWhatIsGivenUp(t *testing.T) {
+	b, rec, _ := childBuyer(t, "waits", func(o *Options) { o.CancelWait = time.Millisecond })
+	id := invoke(t, b, invocation(nil))
+	for n := range 20 {
+		rec.await(t, id, acmp.EventSent)
+		if err := b.Resend(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() bool { return strings.Count(kinds(rec.of(id)), "resent") == n+1 }, "the task to be sent again")
+	}
+	l := b.links["p"]
+	l.mu.Lock()
+	c := l.sess.conn
+	l.mu.Unlock()
+	held := func() (calls, sinks int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.calls), len(c.sinks)
+	}
+	eventually(t, func() bool { calls, sinks := held(); return calls == 1 && sinks == 1 }, "given up requests to be forgotten")
+	late := newAttempt(newTask(b, l, invocation(nil)), false)
+	c.attach("t", late)
+	if _, err := c.Write([]byte(`{"jsonrpc":"2.0","id":"first","method":"acmp/invoke","params":{"task_id":"t"}}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	next := newAttempt(late.t, true)
+	c.attach("t", next)
+	if s, ok := c.answer(`"first"`); !ok || s != sink(late) {
+		t.Errorf("the first response goes to %p, want %p", s, late)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := b.Quote(ctx, "p", acmp.OfferRequest{Capability: "silence"}); err == nil {
+		t.Error("a quote out of silence")
+	}
+	_ = b.Cancel(t.Context(), id, "")
+	rec.outcome(t, id)
+	c.detach("t", late)
+	c.detach("t", next)
+	eventually(t, func() bool { calls, sinks := held(); return calls == 0 && sinks == 0 }, "all to be forgotten")
 }
