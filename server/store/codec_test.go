@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -80,5 +81,23 @@ func TestInvalidTextIsMadeValid(t *testing.T) {
 	commit(t, s, itemChange(it))
 	if got := mustItem(t, s, "a").WorkItem.Title; got != "cut \ufffd\ufffd" && got != "cut \ufffd" {
 		t.Errorf("the title is %q", got)
+	}
+}
+
+// The note has the form that older owners left behind.
+func TestNoteForm(t *testing.T) {
+	t.Parallel()
+	l := link{rev: 1234567}
+	for i := range l.sum {
+		l.sum[i] = byte(i * 7)
+	}
+	body := fmt.Sprintf("%020d %s", l.rev, l.sum)
+	want := fmt.Sprintf("%-127s\n", fmt.Sprintf("%s %08x", body, crc32.ChecksumIEEE([]byte(body))))
+	got := formatSlot(l)
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if back, ok := parseSlot(got); !ok || back != l {
+		t.Errorf("read back: %v, %v", back, ok)
 	}
 }

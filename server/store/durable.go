@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 )
 
@@ -23,6 +24,7 @@ const engineSyncs = runtime.GOOS == "windows"
 // durable syncs the engine's files as far as they were written.
 type durable struct {
 	dir     string        // of the blocks
+	root    *os.Root      // the same, open
 	written atomic.Uint64 // every message up to here is in its file
 	syncs   atomic.Uint64 // how many there were
 	synced  uint64        // every message up to here is on the disk; the follower's alone
@@ -76,6 +78,9 @@ func (d *durable) start(engine string) error {
 	if len(blocks) > 0 {
 		d.index = blocks[len(blocks)-1].index
 	}
+	if d.root, err = os.OpenRoot(d.dir); err != nil {
+		return fmt.Errorf("sync the log: %w", err)
+	}
 	there, err := d.open(d.index)
 	if err == nil && !there {
 		return errors.New("sync the log: the engine has made no file")
@@ -83,23 +88,33 @@ func (d *durable) start(engine string) error {
 	return err
 }
 
-// open goes on to a block if it is there.
+// open goes on to a block if it is there. It is asked after every sync for the
+// next one, which hardly ever is: the open folder saves the way to it.
 func (d *durable) open(index uint32) (bool, error) {
-	f, err := os.OpenFile(filepath.Join(d.dir, fmt.Sprintf("%d.blk", index)), os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	name := strconv.FormatUint(uint64(index), 10) + ".blk"
+	if _, err := d.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
+	f, err := d.root.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return false, fmt.Errorf("sync the log: %w", err)
 	}
-	d.close()
+	d.closeFile()
 	d.file, d.index = f, index
 	return true, syncDir(d.dir)
 }
 
-func (d *durable) close() {
+func (d *durable) closeFile() {
 	if d.file != nil {
 		_ = d.file.Close() // nothing was written through it
 	}
 	d.file = nil
+}
+
+func (d *durable) close() {
+	d.closeFile()
+	if d.root != nil {
+		_ = d.root.Close()
+	}
+	d.root = nil
 }

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -77,9 +79,24 @@ func createNote(dir string, l link) (*note, error) {
 }
 
 func formatSlot(l link) string {
-	body := fmt.Sprintf("%020d %s", l.rev, l.sum)
-	line := fmt.Sprintf("%s %08x", body, crc32.ChecksumIEEE([]byte(body)))
-	return fmt.Sprintf("%-*s\n", noteSlot-1, line)
+	return string(appendSlot(nil, l))
+}
+
+// appendSlot writes a slot: "<20 digits> <sum> <8 hex digits of crc>", filled up
+// with spaces. It is done for every act, so that fmt would be noticed.
+func appendSlot(b []byte, l link) []byte {
+	for unit := uint64(1e19); unit > 0; unit /= 10 {
+		b = append(b, byte('0'+l.rev/unit%10))
+	}
+	b = append(b, ' ')
+	b = hex.AppendEncode(b, l.sum[:])
+	crc := crc32.ChecksumIEEE(b)
+	b = append(b, ' ')
+	b = hex.AppendEncode(b, binary.BigEndian.AppendUint32(nil, crc))
+	for len(b) < noteSlot-1 {
+		b = append(b, ' ')
+	}
+	return append(b, '\n')
 }
 
 func parseSlot(s string) (link, bool) {
@@ -109,7 +126,8 @@ func (n *note) write(l link) error {
 }
 
 func (n *note) put(l link) error {
-	if _, err := n.f.WriteAt([]byte(formatSlot(l)), n.slot*noteSlot); err != nil {
+	var room [noteSlot]byte
+	if _, err := n.f.WriteAt(appendSlot(room[:0], l), n.slot*noteSlot); err != nil {
 		return fmt.Errorf("note revision %d: %w", l.rev, err)
 	}
 	n.slot, n.dirty = 1-n.slot, true

@@ -15,26 +15,51 @@ type compare func(a, b *acop.Item) int
 func byID(a, b *acop.Item) int { return strings.Compare(a.WorkItem.WorkItemID, b.WorkItem.WorkItemID) }
 
 // byLatest is D-57: created_at_utc descending, then score descending, then id.
+// The later keys are looked at only where the first ones are equal.
 func byLatest(a, b *acop.Item) int {
-	return cmp.Or(
-		b.WorkItem.CreatedAtUTC.Std().Compare(a.WorkItem.CreatedAtUTC.Std()),
-		cmp.Compare(b.WorkItem.ActionabilityScore, a.WorkItem.ActionabilityScore),
-		byID(a, b))
+	if c := b.WorkItem.CreatedAtUTC.Std().Compare(a.WorkItem.CreatedAtUTC.Std()); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(b.WorkItem.ActionabilityScore, a.WorkItem.ActionabilityScore); c != 0 {
+		return c
+	}
+	return byID(a, b)
 }
 
 func byScore(a, b *acop.Item) int {
-	return cmp.Or(cmp.Compare(b.WorkItem.ActionabilityScore, a.WorkItem.ActionabilityScore), byLatest(a, b))
+	if c := cmp.Compare(b.WorkItem.ActionabilityScore, a.WorkItem.ActionabilityScore); c != 0 {
+		return c
+	}
+	return byLatest(a, b)
 }
 
 func byPriority(a, b *acop.Item) int {
-	return cmp.Or(cmp.Compare(rank(b.WorkItem.Priority), rank(a.WorkItem.Priority)), byLatest(a, b))
+	if c := cmp.Compare(rank(b.WorkItem.Priority), rank(a.WorkItem.Priority)); c != 0 {
+		return c
+	}
+	return byLatest(a, b)
 }
 
 // byEnd orders by the moment at which time alone will change an item.
-func byEnd(a, b *acop.Item) int { return cmp.Or(nextEnd(a).Compare(nextEnd(b)), byID(a, b)) }
+func byEnd(a, b *acop.Item) int {
+	if c := nextEnd(a).Compare(nextEnd(b)); c != 0 {
+		return c
+	}
+	return byID(a, b)
+}
 
 func rank(p acop.Priority) int {
-	return slices.Index([]acop.Priority{acop.PriorityLow, acop.PriorityMedium, acop.PriorityHigh, acop.PriorityUrgent}, p)
+	switch p {
+	case acop.PriorityLow:
+		return 0
+	case acop.PriorityMedium:
+		return 1
+	case acop.PriorityHigh:
+		return 2
+	case acop.PriorityUrgent:
+		return 3
+	}
+	return -1
 }
 
 // orders are the item orders that the projection keeps sorted.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"time"
 
 	"signalbox/model/acop"
@@ -99,8 +100,12 @@ func (p *projection) putItem(it *acop.Item) {
 	old := p.items[id]
 	p.items[id] = it
 	p.reorder(old, it)
-	retag(p.tags, id, tagsOf(old), tagsOf(it))
-	retag(p.waits, id, dependsOn(old), dependsOn(it))
+	if old == nil || !sameTags(old, it) {
+		retag(p.tags, id, tagsOf(old), tagsOf(it))
+	}
+	if old == nil || len(old.Blockers)+len(it.Blockers) > 0 {
+		retag(p.waits, id, dependsOn(old), dependsOn(it))
+	}
 	if old != nil && old.Lease != nil {
 		delete(p.live, old.Lease.Claim.ClaimID)
 	}
@@ -177,6 +182,16 @@ func tagsOf(it *acop.Item) []string {
 		tags = append(tags, tagCode+b.BlockerCode)
 	}
 	return tags
+}
+
+// sameTags reports whether two states of an item are found by the same tags,
+// which is so for nearly every act.
+func sameTags(a, b *acop.Item) bool {
+	v, w := &a.WorkItem, &b.WorkItem
+	return v.Producer == w.Producer && v.TargetAgentUID == w.TargetAgentUID &&
+		v.TargetRepoID == w.TargetRepoID && v.TargetBranch == w.TargetBranch &&
+		slices.Equal(v.ParticipantAgentUIDs, w.ParticipantAgentUIDs) &&
+		slices.EqualFunc(a.Blockers, b.Blockers, func(x, y acop.Blocker) bool { return x.BlockerCode == y.BlockerCode })
 }
 
 // The kinds of tag.

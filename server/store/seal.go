@@ -89,11 +89,12 @@ func headsOf(h nats.Header) heads {
 
 // message makes a message with these headers and no others.
 func (h heads) message(subj string, payload []byte) *nats.Msg {
-	m := nats.NewMsg(subj)
-	m.Data = payload
-	for name, v := range map[string]string{headerSum: h.sum, headerLink: h.link, headerPart: h.part, headerIndex: h.index, headerKept: h.kept} {
-		if v != "" {
-			m.Header.Set(name, v)
+	m := &nats.Msg{Subject: subj, Data: payload, Header: make(nats.Header, 4)}
+	for _, x := range [...]struct{ name, v string }{
+		{headerSum, h.sum}, {headerLink, h.link}, {headerPart, h.part}, {headerIndex, h.index}, {headerKept, h.kept},
+	} {
+		if x.v != "" {
+			m.Header[x.name] = []string{x.v}
 		}
 	}
 	return m
