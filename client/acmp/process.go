@@ -2,6 +2,7 @@ package acmp
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +62,8 @@ func startProcess(s ProviderSpec, o *env) (*process, error) {
 		return nil, err
 	}
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
-	cmd.Dir, cmd.Env = s.Dir, childEnv(os.Environ(), s)
+	mark := rand.Text()
+	cmd.Dir, cmd.Env = s.Dir, append(childEnv(os.Environ(), s), markName+"="+mark)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	ownGroup(cmd)
 	err = cmd.Start()
@@ -74,7 +76,7 @@ func startProcess(s ProviderSpec, o *env) (*process, error) {
 		cmd: cmd, dog: o.dog, stdout: outR, stdin: inW,
 		wake: make(chan struct{}, 1), gone: make(chan struct{}),
 	}
-	p.dog.watch(cmd.Process.Pid)
+	p.dog.watch(cmd.Process.Pid, mark)
 	drained := make(chan struct{})
 	go func() { defer close(drained); p.drain(errR) }()
 	go p.feed()

@@ -11,15 +11,16 @@ import (
 )
 
 // watchdog is our end of a process that ends the providers on stdio should this
-// program be killed (B39): it is told "+PID" and "-PID" for each process group,
-// over a pipe, and kills what is left when the pipe ends. It is started with the
-// first provider. A nil watchdog does nothing.
+// program be killed (B39): it is told "+PID MARK" and "-PID" for each process group,
+// over a pipe, and when the pipe ends kills what is left: the groups, and what has
+// left them but carries their mark. It is started with the first provider. A nil
+// watchdog does nothing.
 type watchdog struct {
 	argv []string
 	log  *slog.Logger
 
 	mu     sync.Mutex
-	groups map[int]bool
+	groups map[int]string // marks by group
 	cmd    *exec.Cmd
 	pipe   *os.File
 	off    bool // could not be started, or closed
@@ -29,17 +30,20 @@ func newWatchdog(argv []string, log *slog.Logger) *watchdog {
 	if len(argv) == 0 {
 		return nil
 	}
-	return &watchdog{argv: argv, log: log, groups: map[int]bool{}}
+	return &watchdog{argv: argv, log: log, groups: map[int]string{}}
 }
 
-func (d *watchdog) watch(pid int) {
+// markName is the variable that marks all that a provider on stdio starts.
+const markName = "SIGNALBOX_RUN"
+
+func (d *watchdog) watch(pid int, mark string) {
 	if d == nil {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.groups[pid] = true
-	d.tell(fmt.Sprintf("+%d\n", pid))
+	d.groups[pid] = mark
+	d.tell(fmt.Sprintf("+%d %s\n", pid, mark))
 }
 
 func (d *watchdog) forget(pid int) {
@@ -69,8 +73,8 @@ func (d *watchdog) tell(line string) {
 		return
 	}
 	var all strings.Builder
-	for pid := range d.groups {
-		fmt.Fprintf(&all, "+%d\n", pid)
+	for pid, mark := range d.groups {
+		fmt.Fprintf(&all, "+%d %s\n", pid, mark)
 	}
 	_, _ = d.pipe.WriteString(all.String()) // if it fails, the next line starts another
 }
