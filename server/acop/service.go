@@ -80,6 +80,9 @@ func (s *service) do(ctx context.Context, c Caller, r *request, key *idemKey) (*
 		v, out, refused, err := s.attempt(ctx, c, r, key)
 		switch {
 		case refused != nil:
+			if refused.HTTPStatus() == http.StatusConflict {
+				s.settle(ctx) // what was told to have ended stays so, also for an owner started anew with the clock set back (H-084)
+			}
 			s.remember(ctx, c, r, refused)
 			return nil, refused
 		case errors.Is(err, store.ErrConflict):
