@@ -113,8 +113,13 @@ func (t *Task) inputComplete() {
 // finish gives the task its one outcome; the first caller wins. cause is
 // what the handler's context tells.
 func (t *Task) finish(o *outcome, cause error) bool {
+	return t.finishIf(func() bool { return true }, o, cause)
+}
+
+// finishIf is finish where still, called with the lock held, is true at that instant.
+func (t *Task) finishIf(still func() bool, o *outcome, cause error) bool {
 	t.mu.Lock()
-	if t.outcome != nil {
+	if t.outcome != nil || !still() {
 		t.mu.Unlock()
 		return false
 	}
@@ -179,13 +184,8 @@ func (t *Task) detach(w *waiter) {
 		return
 	}
 	var orphan *time.Timer
-	orphan = time.AfterFunc(t.grace, func() {
-		t.mu.Lock()
-		live := t.orphan == orphan
-		t.mu.Unlock()
-		if live {
-			t.finish(cancelledError(t.id, errAbandoned.Error()), errAbandoned)
-		}
+	orphan = time.AfterFunc(t.grace, func() { // unless a caller has come back meanwhile
+		t.finishIf(func() bool { return t.orphan == orphan }, cancelledError(t.id, errAbandoned.Error()), errAbandoned)
 	})
 	t.orphan = orphan
 }
