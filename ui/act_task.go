@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"signalbox/model/fleet"
 	"signalbox/ui/dialog"
 	"signalbox/ui/kit"
 	"signalbox/ui/screen"
@@ -43,11 +44,15 @@ func (m *Model) cancelTask(ss []subject) tea.Cmd {
 	}
 	return m.ask(d, ss, m.taskInfo, func(string) (tea.Cmd, string) {
 		reason := strings.TrimSpace(d.Value("reason"))
-		clear(m.marks)
+		b := m.bulkOf("cancel", ss)
 		var cmds []tea.Cmd
 		for _, s := range ss {
+			if why := m.acts.leftOut[s.t.Key()]; why != "" {
+				cmds = append(cmds, m.refuse("cancel", s.t, why, b))
+				continue
+			}
 			id := s.t.TaskID
-			cmds = append(cmds, m.doTask("cancel", s.t, func(ctx context.Context, b Buyer) error { return b.Cancel(ctx, id, reason) }))
+			cmds = append(cmds, m.doTask("cancel", s.t, b, func(ctx context.Context, b Buyer) error { return b.Cancel(ctx, id, reason) }))
 		}
 		return tea.Batch(cmds...), ""
 	})
@@ -58,27 +63,30 @@ func (m *Model) taskInfo(ss []subject) []dialog.Line {
 	if len(ss) != 1 {
 		return m.listInfo(ss)
 	}
-	t := ss[0].task
+	return append(m.runningInfo(ss[0].task), dialog.Text("The provider is asked to stop; what it has sent stays readable.", dialog.Muted))
+}
+
+// runningInfo tells of a task under way; nothing of one that is not known.
+func (m *Model) runningInfo(t *fleet.Task) []dialog.Line {
 	if t == nil {
 		return nil
 	}
 	now := m.clock.now
-	out := []dialog.Line{
+	return []dialog.Line{
 		dialog.Text(clean(t.Params.Capability), dialog.Strong),
 		label("provider", clean(t.Provider)+" · attempt "+strconv.Itoa(t.Attempt), dialog.Plain),
 		label("running", kit.Span(now.Sub(t.SentAt))+" · deadline in "+kit.Span(t.Deadline.Sub(now))+
 			" · last sign "+kit.Since(t.LastSign, now), dialog.Plain),
 	}
-	return append(out, dialog.Text("The provider is asked to stop; what it has sent stays readable.", dialog.Muted))
 }
 
 func (m *Model) resend(ss []subject) tea.Cmd {
 	d := &dialog.Dialog{Title: heading("Re-send", ss), Buttons: []dialog.Button{yes("send again"), back}}
 	info := func(ss []subject) []dialog.Line {
-		return append(m.taskInfo(ss)[:3:3], dialog.Text("Same task_id: a provider that knows it never runs it twice. Partial output is discarded.", dialog.Muted))
+		return append(m.runningInfo(ss[0].task), dialog.Text("Same task_id: a provider that knows it never runs it twice. Partial output is discarded.", dialog.Muted))
 	}
 	id := ss[0].t.TaskID
 	return m.ask(d, ss, info, func(string) (tea.Cmd, string) {
-		return m.doTask("re-send", ss[0].t, func(ctx context.Context, b Buyer) error { return b.Resend(ctx, id) }), ""
+		return m.doTask("re-send", ss[0].t, nil, func(ctx context.Context, b Buyer) error { return b.Resend(ctx, id) }), ""
 	})
 }

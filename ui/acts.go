@@ -26,7 +26,9 @@ type acts struct {
 	byKey   map[string]int    // target key → flight
 	words   map[string]string // target key → "requested: cancel"
 	running *action           // the action whose key was pressed, while it runs
-
+	// leftOut are the targets that changed while the form about several stood open,
+	// by key, and how; it holds while that form's answer is carried out.
+	leftOut map[string]string
 }
 
 // flight is one act under way.
@@ -142,15 +144,15 @@ func (m *Model) askOwner(id int, act acop.Act) tea.Cmd {
 	}
 }
 
-// doTask runs call against the buyer for a task.
-func (m *Model) doTask(verb string, t screen.Target, call func(context.Context, Buyer) error) tea.Cmd {
+// doTask runs call against the buyer for a task; b is nil for one task alone.
+func (m *Model) doTask(verb string, t screen.Target, b *bulk, call func(context.Context, Buyer) error) tea.Cmd {
 	if m.opts.Buyer == nil {
 		return m.toast(screen.Bad, "this program runs no tasks")
 	}
 	if w := m.acts.busy(t); w != "" {
-		return m.refuse(verb, t, w+" is still under way; one act at a time", nil)
+		return m.refuse(verb, t, w+" is still under way; one act at a time", b)
 	}
-	f := &flight{verb: verb, name: targetName(t), target: t, taskID: t.TaskID}
+	f := &flight{verb: verb, name: targetName(t), target: t, taskID: t.TaskID, bulk: b}
 	m.acts.begin(f)
 	m.apply(fleet.OwnAct{At: m.clock.now, ID: f.id, TaskID: t.TaskID, Verb: verb})
 	buyer, now, ctx, id := m.opts.Buyer, m.opts.Now, m.ctx, f.id
@@ -201,6 +203,24 @@ func (m *Model) confirm() tea.Cmd {
 		case f.done && f.taskID == "" && m.state.Revision >= f.answered:
 			m.acts.end(f)
 		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// wentBack ends the acts that an older log cannot confirm any more: the owner has
+// gone back to a state before its own answers, as after a restored backup.
+func (m *Model) wentBack(from uint64) tea.Cmd {
+	var cmds []tea.Cmd
+	for _, f := range m.acts.flying {
+		if f.taskID != "" || !f.done && f.stale == nil || f.answered > 0 && f.answered <= m.state.Revision {
+			continue
+		}
+		m.acts.end(f)
+		why := fmt.Sprintf("the owner's log went back from revision %d to %d and does not hold this", from, m.state.Revision)
+		if now := m.presentState(f.target); now != "" {
+			why += "; the item is " + now
+		}
+		cmds = append(cmds, m.toast(screen.Bad, f.title()+": "+why+". Look again."))
 	}
 	return tea.Batch(cmds...)
 }
@@ -271,6 +291,10 @@ func (m *Model) onTaskActDone(msg taskActDone) tea.Cmd {
 	}
 	if f.verb == "invoke" {
 		return m.startedTask(f, msg)
+	}
+	if f.bulk != nil {
+		f.bulk.did(f.name, "asked for")
+		return m.tellBulk(f.bulk)
 	}
 	return m.toast(screen.Info, f.verb+" "+shortTask(msg.taskID)+" asked for")
 }

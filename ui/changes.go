@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"signalbox/model/acop"
+	"signalbox/ui/screen"
 )
 
 // materialChange says what makes now another thing to decide on than was, or ""
@@ -64,6 +65,20 @@ func sameCompletion(a, b *acop.Completion) bool {
 	return a.ClaimID == b.ClaimID && a.CompletedAtUTC.Equal(b.CompletedAtUTC) &&
 		slices.Equal(a.Evidence.ValidationResults, b.Evidence.ValidationResults) &&
 		slices.Equal(a.Evidence.ArtifactIDs, b.Evidence.ArtifactIDs)
+}
+
+// requestGone says why the request to claim that s is about cannot be answered any
+// more, or "": an answer to it must never go to another one.
+func (m *Model) requestGone(s subject) string {
+	now := m.state.Items[s.t.WorkItemID]
+	if s.t.Kind != screen.KindIntent || now == nil {
+		return ""
+	}
+	in := now.Intent(s.t.ID)
+	if in != nil && in.State == acop.IntentWaiting {
+		return ""
+	}
+	return "the request of " + clean(s.t.Worker) + " no longer waits"
 }
 
 // sameIntents compares the requests that wait.

@@ -13,15 +13,20 @@ import (
 // onFacts applies a batch of facts: the only way the state changes.
 func (m *Model) onFacts(msg FactsMsg) tea.Cmd {
 	was := m.state.Link.State
+	var back tea.Cmd
 	for _, f := range msg.Facts {
 		if at := factTime(f); at.After(m.clock.now) {
 			m.clock.now = at
 		}
+		from := m.state.Revision
 		m.state.Apply(f)
+		if m.state.Revision < from {
+			back = tea.Batch(back, m.wentBack(from))
+		}
 	}
 	m.rooms.lastFact = m.clock.now
 	m.dropClosedMarks()
-	cmd := tea.Batch(m.confirm(), m.watchLink(was), m.watchQueue(), m.refreshSheet())
+	cmd := tea.Batch(back, m.confirm(), m.watchLink(was), m.watchQueue(), m.refreshSheet())
 	m.tell(screen.Applied{})
 	m.selectWanted()
 	return cmd

@@ -272,7 +272,7 @@ func (m *Model) sendInput(in screen.SendInput) tea.Cmd {
 	if m.opts.ReadOnly {
 		return m.toast(screen.Warn, "input: this program was started with --read-only")
 	}
-	return m.doTask("input", screen.Task(in.TaskID), func(ctx context.Context, b Buyer) error {
+	return m.doTask("input", screen.Task(in.TaskID), nil, func(ctx context.Context, b Buyer) error {
 		return b.Input(ctx, in.TaskID, in.Chunk, in.Final)
 	})
 }

@@ -68,20 +68,39 @@ func (m *Model) top() *open {
 // changed says how the targets of o differ from what was seen, or "".
 func (m *Model) changed(o *open) string {
 	for _, s := range o.subjects {
-		if s.task != nil {
-			if now := m.state.Tasks[s.task.ID]; now != nil && now.Attempt != o.attempts[now.ID] {
-				return fmt.Sprintf("changed meanwhile: it was sent again and runs as attempt %d", now.Attempt)
-			}
-		}
-		if s.item == nil {
-			continue
-		}
-		id := s.item.ID()
-		if why := materialChange(o.seen[id], m.state.Items[id]); why != "" {
+		if why := m.changedOne(o, s); why != "" {
 			return "changed meanwhile: " + why
 		}
 	}
 	return ""
+}
+
+// changedOne says how one target of o differs from what was seen, or "".
+func (m *Model) changedOne(o *open, s subject) string {
+	if s.task != nil {
+		if now := m.state.Tasks[s.task.ID]; now != nil && now.Attempt != o.attempts[now.ID] {
+			return fmt.Sprintf("it was sent again and runs as attempt %d", now.Attempt)
+		}
+	}
+	if s.item == nil {
+		return ""
+	}
+	id := s.item.ID()
+	return materialChange(o.seen[id], m.state.Items[id])
+}
+
+// leftOut are the targets of o, by key, that are not as they were seen or that the
+// act cannot be done to any more, and why.
+func (m *Model) leftOut(o *open) map[string]string {
+	out := map[string]string{}
+	for _, s := range o.subjects {
+		if why := m.impossibleOne(o, s); why != "" {
+			out[s.t.Key()] = "no longer possible: " + why
+		} else if why := m.changedOne(o, s); why != "" {
+			out[s.t.Key()] = "changed meanwhile: " + why
+		}
+	}
+	return out
 }
 
 // onDialogKey hands the top dialog a key and carries out its answer.
@@ -110,11 +129,15 @@ func (m *Model) answered(o *open, out dialog.Outcome) tea.Cmd {
 		m.close(o)
 		return nil
 	}
-	if why := m.impossible(o); why != "" {
+	if left := m.leftOut(o); len(left) > 0 && len(left) < len(o.subjects) {
+		// Of several, those are acted on that are as they were seen; the report
+		// names the others.
+		m.acts.leftOut = left
+		defer func() { m.acts.leftOut = nil }()
+	} else if why := m.impossible(o); why != "" {
 		o.d.Refuse("no longer possible: " + why)
 		return nil
-	}
-	if why := m.changed(o); why != "" {
+	} else if why := m.changed(o); why != "" {
 		// Show what is true now; the next answer is about that.
 		m.lookAgain(o)
 		o.d.Refuse(why + ". Look again, then answer once more.")
@@ -152,13 +175,23 @@ func (m *Model) lookAgain(o *open) {
 
 // impossible says why the action of o cannot be done any more, or "".
 func (m *Model) impossible(o *open) string {
+	for _, s := range o.subjects {
+		if why := m.impossibleOne(o, s); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (m *Model) impossibleOne(o *open, s subject) string {
 	if o.act == nil {
 		return ""
 	}
-	for _, s := range o.subjects {
-		if ok, why := m.enabled(o.act, m.subjectOf(s.t)); !ok {
-			return why
-		}
+	if why := m.requestGone(s); why != "" {
+		return why
+	}
+	if ok, why := m.enabled(o.act, m.subjectOf(s.t)); !ok {
+		return why
 	}
 	return ""
 }
@@ -178,15 +211,25 @@ func (m *Model) revision(s subject) uint64 {
 	return s.t.Revision
 }
 
-// actOn sends one act per subject.
-func (m *Model) actOn(verb string, ss []subject, build func(subject) acop.Act) tea.Cmd {
-	var b *bulk
-	if len(ss) > 1 {
-		b = &bulk{verb: verb, total: len(ss)}
-		clear(m.marks)
+// bulkOf makes the report of an act on several targets and takes the marks away;
+// nil for one target.
+func (m *Model) bulkOf(verb string, ss []subject) *bulk {
+	if len(ss) < 2 {
+		return nil
 	}
+	clear(m.marks)
+	return &bulk{verb: verb, total: len(ss)}
+}
+
+// actOn sends one act per subject that is as it was seen.
+func (m *Model) actOn(verb string, ss []subject, build func(subject) acop.Act) tea.Cmd {
+	b := m.bulkOf(verb, ss)
 	var cmds []tea.Cmd
 	for _, s := range ss {
+		if why := m.acts.leftOut[s.t.Key()]; why != "" {
+			cmds = append(cmds, m.refuse(verb, s.t, why, b))
+			continue
+		}
 		act := build(s)
 		act.WorkItemID = s.t.WorkItemID
 		act.IfRevision = m.revision(s)
