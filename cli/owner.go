@@ -157,7 +157,7 @@ func (b *ownerBox) serve(ctx context.Context) {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.stopOwn = stop
 	b.http = &http.Server{
-		Handler:                      b.owner.Handler(),
+		Handler:                      b.handler(),
 		ReadHeaderTimeout:            5 * time.Second,
 		IdleTimeout:                  2 * time.Minute,
 		MaxHeaderBytes:               64 << 10,

@@ -124,6 +124,8 @@ func newRoot(g *globals) *cobra.Command {
 	root.AddCommand(newCompactCommand(g))
 	root.AddCommand(newDoctorCommand(g))
 	root.AddCommand(newInvokeCommand(g))
+	root.AddCommand(newHookCommand(g))
+	root.AddCommand(newMCPCommand(g))
 	root.AddCommand(newProvideCommand(g))
 	root.AddCommand(newServeCommand(g))
 	root.AddCommand(newStopCommand(g))

@@ -117,7 +117,7 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := g.printReady(map[string]any{"event": "ready", "url": b.URL, "data": b.Data}); err != nil {
+	if err := g.printReady(map[string]any{"event": "ready", "url": b.URL, "mcp_url": b.MCPURL(), "data": b.Data}); err != nil {
 		return errors.Join(err, b.Close())
 	}
 	log.Info("serving", "url", b.URL, "data", b.Data)

@@ -1,21 +1,40 @@
 package acop
 
 import (
+	"context"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	core "signalbox/model/acop"
 )
 
+type callerKey struct{}
+
+// CallerOf is who sent a request that passed [Server.Guard].
+func CallerOf(ctx context.Context) (Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(Caller)
+	return c, ok
+}
+
 // Guard lets requests through to another handler of the same owner after the
 // checks that every route of the API makes: Host and Origin, the bearer token,
-// the rate of the identity (D-62, B103). next gets who is calling. What is
-// refused is answered in the one error shape. name stands for the handler in the
-// metrics.
-func (s *Server) Guard(name string, next func(http.ResponseWriter, *http.Request, Caller)) http.Handler {
+// the rate of the identity (D-62, B103). Who is calling stands in the context of
+// the request ([CallerOf]). What is refused is answered in the one error shape.
+// name stands for the handler in the metrics.
+func (s *Server) Guard(name string, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{s: s, w: &recorder{ResponseWriter: w}, r: r}
-		defer func() { s.count.request(name, v.w.status) }()
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler {
+					panic(p)
+				}
+				s.log.Error("a request failed unexpectedly", "route", name, "panic", p, "stack", string(debug.Stack()))
+				v.refuse(core.Errorf(core.CodeInternal, "something unexpected went wrong at the owner"))
+			}
+			s.count.request(name, v.w.status)
+		}()
 		_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(answerPatience))
 		refused := s.checkOrigin(r)
 		if refused == nil {
@@ -28,7 +47,7 @@ func (s *Server) Guard(name string, next func(http.ResponseWriter, *http.Request
 			v.refuse(refused)
 			return
 		}
-		next(v.w, r, v.caller)
+		next(v.w, r.WithContext(context.WithValue(r.Context(), callerKey{}, v.caller)))
 	})
 }
 

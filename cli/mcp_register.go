@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"signalbox/model/acop"
+	"signalbox/model/text"
+	owner "signalbox/server/acop"
+)
+
+// agentTokens is the folder with the tokens of agents that registered themselves.
+func agentTokens(data string) string { return filepath.Join(data, "agents") }
+
+// agentFile is the name of an agent's own file in a folder.
+func agentFile(dir, identity, suffix string) string {
+	name := url.PathEscape(identity)
+	if len(name) > 100 {
+		sum := sha256.Sum256([]byte(identity))
+		name = hex.EncodeToString(sum[:])
+	}
+	return filepath.Join(dir, name+suffix)
+}
+
+// register makes sure that the local box lets an agent in and returns its token.
+// The token is made once and kept for this user alone; its hash goes to the
+// tokens that the box follows.
+func (g *globals) register(ctx context.Context, identity string, role acop.Role) (string, error) {
+	data := g.localData()
+	list := tokensFile(data)
+	if b, err := readBox(data); err == nil && b.Tokens != "" {
+		list = b.Tokens
+	}
+	file := agentFile(agentTokens(data), identity, ".token")
+	if t, err := loadTokens(list); err == nil {
+		if token, ok := ownToken(t, file, identity); ok {
+			return token, nil
+		}
+	}
+	if err := makePrivateDir(agentTokens(data)); err != nil {
+		return "", failf(exitUsage, "%w", err)
+	}
+	var token string
+	err := changeTokens(ctx, list, func(t *owner.Tokens) (err error) {
+		known := false
+		if token, known = ownToken(t, file, identity); known {
+			return nil // another process of the agent was first
+		}
+		for _, c := range t.Callers() {
+			if c.Identity == identity && c.Role != role {
+				return fmt.Errorf("%s is a %s at the local box, not a %s; give this agent another name with --as", text.ID(identity), c.Role, role)
+			}
+		}
+		if token, err = t.Add(identity, role); err != nil {
+			return err
+		}
+		// The token first: a crash in between leaves one that nothing knows, and
+		// the next start makes another.
+		return writePrivate(file, []byte(token+"\n"))
+	})
+	if err != nil {
+		return "", failf(exitUsage, "register %s with the local box: %w", text.ID(identity), err)
+	}
+	if !g.awaitToken(ctx, list, token) {
+		return "", failf(exitUnreachable, "the local box does not let %s in yet; its log says why", text.ID(identity))
+	}
+	return token, nil
+}
+
+// ownToken is the token in file, if it still speaks for the identity.
+func ownToken(t *owner.Tokens, file, identity string) (string, bool) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return "", false
+	}
+	token := strings.TrimSpace(string(raw))
+	id, known := t.Principal(token)
+	return token, known && id == identity
+}

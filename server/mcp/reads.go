@@ -1,0 +1,136 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"signalbox/model/acop"
+	"signalbox/model/text"
+)
+
+// pickup lists what the caller can take (C-067).
+func (c *call) pickup(ctx context.Context, a *pickupArgs, out *pickupResult) (string, *acop.Error) {
+	page, err := c.owner.Items(ctx, Query{Agent: c.who, Actionable: true, Repo: a.Repo, Branch: a.Branch, Order: string(a.Order), Limit: int(cmp.Or(a.Limit, fewRows))})
+	if err != nil {
+		return "", refusalOf(err)
+	}
+	out.WorkItems = briefs(page.Rows)
+	if len(out.WorkItems) == 0 {
+		return "Nothing is ready for you now. Ask again later; do not invent work.", nil
+	}
+	return fmt.Sprintf("Ready for you (%d):%s\nClaim one with %s before you touch anything.", len(out.WorkItems), lines(out.WorkItems), toolClaim), nil
+}
+
+func briefs(rows []Row) []brief {
+	out := make([]brief, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, briefOf(r))
+	}
+	return out
+}
+
+func (c *call) list(ctx context.Context, a *listArgs, out *listResult) (string, *acop.Error) {
+	q := Query{Agent: a.Agent, Status: a.Status, Repo: a.Repo, Branch: a.Branch, BlockerCode: a.BlockerCode, Claimable: a.Claimable,
+		Actionable: a.Actionable, Text: a.Q, Order: string(a.Order), Limit: int(cmp.Or(a.Limit, fewRows)), Cursor: a.Cursor}
+	if n := len(a.Between); n == 2 {
+		q.Between = [2]string{a.Between[0], a.Between[1]}
+	} else if n > 0 {
+		return "", badArguments("between needs exactly two identities, not %d", n)
+	}
+	if a.Actionable && a.Agent == "" {
+		q.Agent = c.who
+	}
+	page, err := c.owner.Items(ctx, q)
+	if err != nil {
+		return "", refusalOf(err)
+	}
+	out.WorkItems, out.NextCursor = briefs(page.Rows), page.NextCursor
+	switch {
+	case len(out.WorkItems) == 0:
+		return "No work item fits.", nil
+	case out.NextCursor != "":
+		return fmt.Sprintf("%d work items, and there are more: pass next_cursor as cursor.%s", len(out.WorkItems), lines(out.WorkItems)), nil
+	}
+	return fmt.Sprintf("Work items (%d):%s", len(out.WorkItems), lines(out.WorkItems)), nil
+}
+
+func (c *call) item(ctx context.Context, a *itemArgs, out *itemResult) (string, *acop.Error) {
+	d, err := c.owner.Detail(ctx, string(a.WorkItemID))
+	if err != nil {
+		return "", refusalOf(err)
+	}
+	out.Item, out.Overlaps = d.Item, d.Overlaps
+	out.Entries = newest(d.Entries, fewRows)
+	return describe(d, c.who), nil
+}
+
+// newest keeps the last n.
+func newest[T any](s []T, n int) []T { return s[max(0, len(s)-n):] }
+
+// describe is a work item in a few lines of text.
+func describe(d *acop.Detail, who string) string {
+	it := d.Item
+	w := &it.WorkItem
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is %s (%s, %s)", text.ID(w.WorkItemID), w.Status, w.WorkKind, w.Priority)
+	switch h := it.Holder(); {
+	case h == who:
+		b.WriteString(", held by you")
+	case h != "":
+		b.WriteString(", held by " + text.ID(h) + " until " + it.Lease.Claim.ExpiresAtUTC.String())
+	case w.Status == acop.StatusReady && acop.Actionable(it, who):
+		b.WriteString(", free to claim")
+	}
+	b.WriteString(".")
+	if w.Title != "" {
+		b.WriteString("\nTitle: " + text.Line(w.Title))
+	}
+	if w.Summary != "" {
+		b.WriteString("\nSummary: " + strings.Join(text.Block(w.Summary), "\n"))
+	}
+	for _, bl := range it.Blockers {
+		fmt.Fprintf(&b, "\nBlocked (%s): %s", text.ID(bl.BlockerCode), text.Line(bl.Summary))
+	}
+	b.WriteString(asks(it.ValidationRequirements))
+	for _, o := range d.Overlaps {
+		fmt.Fprintf(&b, "\nOverlap: %s holds %s and works on %s", text.ID(o.WorkerAgentUID), text.ID(o.WorkItemID), text.ID(strings.Join(append(o.Paths, o.Symbols...), ", ")))
+	}
+	if n := len(d.Entries); n > 0 {
+		fmt.Fprintf(&b, "\n%d notes, the newest: %s", n, entryLine(&d.Entries[n-1].Entry))
+	}
+	return b.String()
+}
+
+// asks lists what completing will ask for.
+func asks(rs []acop.ValidationRequirement) string {
+	var b strings.Builder
+	for _, r := range rs {
+		fmt.Fprintf(&b, "\nEvidence needed: %s (%s): %s", text.ID(r.RequirementID), text.Line(r.Kind), text.Line(r.Summary))
+	}
+	return b.String()
+}
+
+func entryLine(e *acop.BlackboardEntry) string {
+	return fmt.Sprintf("%s by %s: %s", e.EntryKind, text.ID(e.AuthorAgentUID), text.Clip(text.Line(e.Summary), 200))
+}
+
+func (c *call) board(ctx context.Context, a *boardArgs, out *boardResult) (string, *acop.Error) {
+	entries, err := c.owner.Entries(ctx, EntryQuery{WorkItemID: a.WorkItemID, Kind: a.Kind, Author: a.Author, Since: a.Since})
+	if err != nil {
+		return "", refusalOf(err)
+	}
+	out.Entries = newest(entries, int(cmp.Or(a.Limit, fewRows)))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d notes:", len(out.Entries), len(entries))
+	for i := range out.Entries {
+		e := &out.Entries[i].Entry
+		b.WriteString("\n- " + text.ID(e.WorkItemID) + ", " + entryLine(e))
+	}
+	return b.String(), nil
+}
+
+func (c *call) claims(context.Context, *noArgs, *claimsResult) (string, *acop.Error) {
+	return "You are " + text.ID(c.who) + ".", nil
+}

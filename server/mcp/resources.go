@@ -1,0 +1,68 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"signalbox/model/acop"
+)
+
+const mediaJSON = "application/json"
+
+// addResources offers work items and their blackboards by address. Reading one
+// is a sign of life but renews nothing (C-003).
+func (s *Server) addResources() {
+	s.server.AddResourceTemplate(&sdk.ResourceTemplate{Name: "work_item", Title: "A work item", URITemplate: "acop://work-items/{id}", MIMEType: mediaJSON,
+		Description: "Everything about one work item, claims and events included. Percent-encode the id."},
+		func(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return s.resource(ctx, req, "work-items", func(o Owner, id string) (any, error) { return o.Detail(ctx, id) })
+		})
+	s.server.AddResourceTemplate(&sdk.ResourceTemplate{Name: "blackboard", Title: "The blackboard of a work item", URITemplate: "acop://blackboard/{work_item_id}",
+		MIMEType: mediaJSON, Description: "The notes about one work item in the owner's order. Percent-encode the id."},
+		func(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return s.resource(ctx, req, "blackboard", func(o Owner, id string) (any, error) {
+				es, err := o.Entries(ctx, EntryQuery{WorkItemID: id})
+				return map[string]any{"protocol_version": acop.ProtocolVersion, "entries": append([]acop.Posted{}, es...)}, err
+			})
+		})
+}
+
+func (s *Server) resource(ctx context.Context, req *sdk.ReadResourceRequest, host string, read func(Owner, string) (any, error)) (*sdk.ReadResourceResult, error) {
+	s.keeper.alive()
+	uri := req.Params.URI
+	u, err := url.Parse(uri)
+	if err != nil || u.Host != host {
+		return nil, sdk.ResourceNotFoundError(uri)
+	}
+	id, err := url.PathUnescape(strings.TrimPrefix(u.EscapedPath(), "/"))
+	if err != nil || id == "" {
+		return nil, sdk.ResourceNotFoundError(uri)
+	}
+	c, refused := s.enter(ctx, "resources/read", req.Extra)
+	if refused != nil {
+		return nil, resourceError(refused)
+	}
+	v, err := read(c.owner, id)
+	if err != nil {
+		refused := refusalOf(err)
+		if refused.Code == acop.CodeItemNotFound {
+			return nil, sdk.ResourceNotFoundError(uri)
+		}
+		return nil, resourceError(refused)
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mediaJSON, Text: string(raw)}}}, nil
+}
+
+// resourceError is a refusal in the form of the protocol, with its remedy.
+func resourceError(e *acop.Error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: string(e.Code) + ": " + e.Message + "; " + next("it", e)}
+}

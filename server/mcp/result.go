@@ -1,0 +1,202 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"signalbox/model/acop"
+	"signalbox/model/text"
+)
+
+// standing stands in every result: who the caller is, what it holds and what it
+// has lost, and the refusal if there was one.
+type standing struct {
+	You        string    `json:"you,omitempty" jsonschema:"your identity at the owner"`
+	YourClaims []holding `json:"your_claims" jsonschema:"the claims you hold now"`
+	LostClaims []loss    `json:"lost_claims,omitempty" jsonschema:"claims that ended without you: stop that work"`
+	Warnings   []string  `json:"warnings,omitempty"`
+	Error      *fault    `json:"error,omitempty" jsonschema:"set when the call was refused; nothing was changed"`
+}
+
+func (s *standing) common() *standing { return s }
+
+// holding is one live claim of the caller.
+type holding struct {
+	ClaimID        string      `json:"claim_id"`
+	WorkItemID     string      `json:"work_item_id"`
+	WorkItemStatus acop.Status `json:"work_item_status"`
+	ExpiresAtUTC   acop.Time   `json:"expires_at_utc"`
+	SecondsLeft    int64       `json:"seconds_left"`
+	AutoRenew      bool        `json:"auto_renew" jsonschema:"the lease is renewed for you while you show life"`
+}
+
+// loss is a claim that ended by another's act or by time.
+type loss struct {
+	ClaimID     string           `json:"claim_id"`
+	WorkItemID  string           `json:"work_item_id"`
+	ClaimStatus acop.ClaimStatus `json:"claim_status"`
+	By          string           `json:"by,omitempty"`
+	Reason      string           `json:"reason,omitempty"`
+}
+
+// fault is a refusal, with what to do about it.
+type fault struct {
+	Code              acop.Code      `json:"code"`
+	Message           string         `json:"message"`
+	Next              string         `json:"next" jsonschema:"what to do now"`
+	RetryAfterSeconds int64          `json:"retry_after_seconds,omitempty"`
+	Details           map[string]any `json:"details,omitempty"`
+}
+
+// brief is a work item in a list.
+type brief struct {
+	WorkItemID         string         `json:"work_item_id"`
+	Title              string         `json:"title,omitempty"`
+	Summary            string         `json:"summary,omitempty"`
+	WorkKind           acop.WorkKind  `json:"work_kind"`
+	Status             acop.Status    `json:"status"`
+	Priority           acop.Priority  `json:"priority"`
+	ActionabilityScore float64        `json:"actionability_score"`
+	Producer           string         `json:"producer"`
+	TargetAgentUID     string         `json:"target_agent_uid,omitempty"`
+	TargetRepoID       string         `json:"target_repo_id,omitempty"`
+	TargetBranch       string         `json:"target_branch,omitempty"`
+	OwnedPaths         []string       `json:"owned_paths,omitempty"`
+	BlockerCodes       []string       `json:"blocker_codes,omitempty"`
+	HeldBy             string         `json:"held_by,omitempty"`
+	ExpiresAtUTC       acop.Time      `json:"expires_at_utc,omitzero"`
+	Overlaps           []acop.Overlap `json:"overlaps,omitempty" jsonschema:"live claims of others on the same paths or symbols"`
+}
+
+const summaryRunes = 300 // of a summary in a list; acop_get_work_item has all of it
+
+func briefOf(r Row) brief {
+	w := &r.WorkItem
+	b := brief{WorkItemID: w.WorkItemID, Title: w.Title, Summary: text.Clip(w.Summary, summaryRunes), WorkKind: w.WorkKind, Status: w.Status,
+		Priority: w.Priority, ActionabilityScore: w.ActionabilityScore, Producer: w.Producer, TargetAgentUID: w.TargetAgentUID,
+		TargetRepoID: w.TargetRepoID, TargetBranch: w.TargetBranch, OwnedPaths: w.OwnedPaths, BlockerCodes: r.BlockerCodes, Overlaps: r.Overlaps}
+	if r.Claim != nil {
+		b.HeldBy, b.ExpiresAtUTC = r.Claim.WorkerAgentUID, r.Claim.ExpiresAtUTC
+	}
+	return b
+}
+
+// line is a work item in one line of text.
+func (b *brief) line() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "- %s (%s, %s, %s)", text.ID(b.WorkItemID), b.WorkKind, b.Priority, b.Status)
+	if b.HeldBy != "" {
+		s.WriteString(", held by " + text.ID(b.HeldBy))
+	}
+	if b.Title != "" {
+		s.WriteString(": " + text.Clip(text.Line(b.Title), 120))
+	}
+	for _, o := range b.Overlaps {
+		fmt.Fprintf(&s, "; overlaps with %s, which %s holds", text.ID(o.WorkItemID), text.ID(o.WorkerAgentUID))
+	}
+	return s.String()
+}
+
+func lines(bs []brief) string {
+	var s strings.Builder
+	for i := range bs {
+		s.WriteString("\n" + bs[i].line())
+	}
+	return s.String()
+}
+
+type pickupResult struct {
+	standing
+	WorkItems []brief `json:"work_items,omitempty"`
+}
+
+type listResult struct {
+	standing
+	WorkItems  []brief `json:"work_items,omitempty"`
+	NextCursor string  `json:"next_cursor,omitempty"`
+}
+
+type itemResult struct {
+	standing
+	Item     *acop.Item     `json:"item,omitempty"`
+	Entries  []acop.Posted  `json:"entries,omitempty" jsonschema:"the newest notes about it"`
+	Overlaps []acop.Overlap `json:"overlaps,omitempty" jsonschema:"live claims of others on the same paths or symbols"`
+}
+
+type boardResult struct {
+	standing
+	Entries []acop.Posted `json:"entries,omitempty"`
+}
+
+type claimsResult struct {
+	standing
+}
+
+type claimResult struct {
+	standing
+	Claim                  *acop.Claim                  `json:"claim,omitempty"`
+	WorkItemStatus         acop.Status                  `json:"work_item_status,omitempty"`
+	ValidationRequirements []acop.ValidationRequirement `json:"validation_requirements,omitempty" jsonschema:"what complete will ask for"`
+	Overlaps               []acop.Overlap               `json:"overlaps,omitempty" jsonschema:"live claims of others on the same paths or symbols"`
+	AlsoReady              []brief                      `json:"also_ready,omitempty" jsonschema:"other work you could claim instead"`
+}
+
+type updateResult struct {
+	standing
+	Claim          *acop.Claim `json:"claim,omitempty"`
+	WorkItemStatus acop.Status `json:"work_item_status,omitempty"`
+}
+
+type workResult struct {
+	standing
+	WorkItem *acop.WorkItem `json:"work_item,omitempty"`
+	Released []string       `json:"released,omitempty" jsonschema:"items that became ready by this"`
+}
+
+type postResult struct {
+	standing
+	Entry *acop.BlackboardEntry `json:"entry,omitempty"`
+}
+
+// span is a duration in words that a model does not misread.
+func span(secs int64) string {
+	return (time.Duration(secs) * time.Second).String()
+}
+
+// text tells what the caller holds and has lost.
+func (s *standing) text() string {
+	var b strings.Builder
+	for _, l := range s.LostClaims {
+		b.WriteString(l.line())
+	}
+	for _, h := range s.YourClaims {
+		fmt.Fprintf(&b, "\nYou hold %s (claim %s, %s): %s left", text.ID(h.WorkItemID), text.ID(h.ClaimID), h.WorkItemStatus, span(h.SecondsLeft))
+		if h.AutoRenew {
+			b.WriteString(", renewed for you while you show life.")
+		} else {
+			b.WriteString("; renew it yourself with acop_update_claim.")
+		}
+	}
+	if len(s.YourClaims) == 0 {
+		b.WriteString("\nYou hold no claims.")
+	}
+	for _, w := range s.Warnings {
+		b.WriteString("\nWarning: " + w)
+	}
+	return b.String()
+}
+
+func (l *loss) line() string {
+	what := "was " + string(l.ClaimStatus)
+	if l.ClaimStatus == acop.ClaimExpired {
+		what = "ran out with its lease"
+	}
+	if l.By != "" {
+		what += " by " + text.ID(l.By)
+	}
+	if l.Reason != "" {
+		what += ", reason: " + text.Clip(text.Line(l.Reason), 300)
+	}
+	return fmt.Sprintf("\nLOST: your claim %s on %s %s. Stop that work now; it is not yours.", text.ID(l.ClaimID), text.ID(l.WorkItemID), what)
+}
