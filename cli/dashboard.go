@@ -86,12 +86,13 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	if err != nil {
 		return failf(exitUsage, "%w", err)
 	}
+	asked, noted := newHook(conf.OnAsk, d.log), newHook(conf.Notify.command, d.log)
 	model := ui.New(ctx, ui.Options{
 		Owner: owner, Buyer: buyer, Identity: d.identity, Server: d.server,
 		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii || conf.ASCII,
 		CarriesOwner: d.carriesOwner, Passing: d.passing, CanBackground: d.background != nil,
 		Theme: theme.Name(conf.Theme), NoMouse: conf.Mouse == "off", Keys: conf.bound(),
-		Notify: conf.Notify.how, Floor: conf.floor(), OnAsk: onAsk(conf.OnAsk, d.log), NotifyBy: onAsk(conf.Notify.command, d.log),
+		Notify: conf.Notify.how, Floor: conf.floor(), OnAsk: asked.port(), NotifyBy: noted.port(),
 		NoClipboard: g.lacksClipboard(), SaveFrom: g.saveFrom,
 		Save: g.saveExport, Editor: g.editor(), HoldInput: keyboard.Pause, Log: d.log,
 	})
@@ -113,6 +114,8 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	caught := g.quitOnSignal(ctx, program)
 	_, err = program.Run()
 	cancel()
+	work.Go(asked.close)
+	work.Go(noted.close)
 	d.leave(&work, buyer)
 	if crashed := guard.report(g.stateDir()); crashed != nil {
 		return crashed
@@ -130,14 +133,6 @@ func (g *globals) newProgram(m tea.Model, keyboard *input.Reader) *tea.Program {
 		tea.WithOutput(g.sys.Stdout),
 		tea.WithoutSignalHandler(), // signals are ours: see quitOnSignal
 	)
-}
-
-// onAsk is the port for a command of the person's, nil for none.
-func onAsk(command []string, log *slog.Logger) func(context.Context, fleet.Ask) {
-	if h := newHook(command, log); h != nil {
-		return h.run
-	}
-	return nil
 }
 
 // leave ends the clients; what they cannot finish in time is left to the end of
