@@ -58,3 +58,12 @@ func cells(ids []string) string {
 	}
 	return s
 }
+
+// names lists words for a sentence.
+func names[T ~string](all []T) string {
+	words := make([]string, len(all))
+	for i, w := range all {
+		words[i] = string(w)
+	}
+	return strings.Join(words, ", ")
+}

@@ -28,7 +28,7 @@ Exit code 0 done, 1 refused, 2 wrong usage, 3 the owner cannot be reached.`,
 		},
 	}
 	cmd.AddCommand(
-		newWorkPut(g), newWorkList(g), newWorkShow(g), newWorkEvents(g),
+		newWorkPut(g), newWorkExport(g), newWorkList(g), newWorkShow(g), newWorkEvents(g),
 		newWorkGrant(g), newWorkDeny(g), newWorkRevoke(g), newWorkCancel(g), newWorkAccept(g),
 		newWorkSendBack(g), newWorkResolve(g), newWorkPost(g),
 		newWorkBlock(g), newWorkUnblock(g), newWorkSupersede(g), newWorkRequeue(g), newWorkConsume(g),

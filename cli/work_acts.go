@@ -272,7 +272,7 @@ func newWorkPost(g *globals) *cobra.Command {
 	return (&workAct{
 		use: "post", short: "Post an entry on the blackboard of an item", done: "posted on",
 		flags: func(cmd *cobra.Command, f *actFlags) {
-			cmd.Flags().StringVar(&f.kind, "kind", string(acop.EntryFinding), "one of "+kindNames())
+			cmd.Flags().StringVar(&f.kind, "kind", string(acop.EntryFinding), "one of "+names(acop.EntryKinds()))
 			cmd.Flags().StringVar(&f.summary, "summary", "", "one line")
 			cmd.Flags().StringVar(&f.details, "details", "", "the rest")
 			cmd.Flags().StringArrayVar(&f.supersedes, "supersedes", nil, "id of an entry this one replaces (repeatable)")
@@ -283,7 +283,7 @@ func newWorkPost(g *globals) *cobra.Command {
 				Details: f.details, SupersedesEntryIDs: f.supersedes,
 			}
 			if !e.EntryKind.Valid() {
-				return acop.Act{}, fmt.Errorf("%q is not a kind of entry; the kinds are %s", f.kind, kindNames())
+				return acop.Act{}, fmt.Errorf("%q is not a kind of entry; the kinds are %s", f.kind, names(acop.EntryKinds()))
 			}
 			if strings.TrimSpace(f.summary) == "" {
 				return acop.Act{}, fmt.Errorf("--summary is missing")
@@ -291,12 +291,4 @@ func newWorkPost(g *globals) *cobra.Command {
 			return acop.Act{Verb: acop.VerbPost, WorkItemID: d.Item.ID(), Entry: e}, nil
 		},
 	}).command(g)
-}
-
-func kindNames() string {
-	var names []string
-	for _, k := range acop.EntryKinds() {
-		names = append(names, string(k))
-	}
-	return strings.Join(names, ", ")
 }

@@ -53,7 +53,7 @@ func checkDocument(s *source, doc map[string]any, flat bool) error {
 	case err != nil:
 		return s.errorf(nil, "the document does not fit the schema of ACOP")
 	default:
-		badTimes(doc, nil, &faults)
+		badText(doc, nil, &faults)
 	}
 	if len(faults) == 0 {
 		return nil
@@ -246,9 +246,9 @@ func rat(r *big.Rat) string {
 	return fmt.Sprint(f)
 }
 
-// badTimes finds instants that the schema's format lets through and the binding
-// does not: offsets, lower case letters (D-54).
-func badTimes(v any, path []string, faults *[]fault) {
+// badText finds what the schema lets through and the owner does not take: instants
+// with offsets or lower case letters (D-54), and zero characters.
+func badText(v any, path []string, faults *[]fault) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, below := range v {
@@ -259,11 +259,15 @@ func badTimes(v any, path []string, faults *[]fault) {
 				}
 				continue
 			}
-			badTimes(below, at, faults)
+			badText(below, at, faults)
+		}
+	case string:
+		if strings.ContainsRune(v, 0) {
+			*faults = append(*faults, fault{path, "must be text without zero characters"})
 		}
 	case []any:
 		for i, below := range v {
-			badTimes(below, append(slices.Clone(path), fmt.Sprint(i)), faults)
+			badText(below, append(slices.Clone(path), fmt.Sprint(i)), faults)
 		}
 	}
 }

@@ -61,11 +61,14 @@ func (s *source) split() []*source {
 
 // readSources reads the documents of a file. The same name twice in one mapping
 // is an error at any depth, because readers differ in which one counts (B67).
-func readSources(name string, raw []byte) ([]*source, error) {
+//
+// format is json, yaml or auto, which looks.
+func readSources(name string, raw []byte, format string) ([]*source, error) {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	trimmed := bytes.TrimSpace(raw)
 	ext := filepath.Ext(name)
-	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && ext != ".yaml" && ext != ".yml" {
+	looksJSON := len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && ext != ".yaml" && ext != ".yml"
+	if format == "json" || format == "auto" && looksJSON {
 		return readJSON(name, raw)
 	}
 	return readYAML(name, raw)

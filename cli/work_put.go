@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
+	"path/filepath"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,58 +20,127 @@ import (
 // maxDocuments bounds a file of work items in bytes.
 const maxDocuments = 16 << 20
 
+// putFlags are the flags of `work put`.
+type putFlags struct {
+	ifRevision uint64
+	format     string
+	dryRun     bool
+	writeIDs   bool
+	list       listSettings
+}
+
+// putFormats are what --format takes.
+var putFormats = []string{"auto", "json", "yaml", "markdown"}
+
 func newWorkPut(g *globals) *cobra.Command {
-	var ifRevision uint64
+	f := &putFlags{}
 	cmd := &cobra.Command{
 		Use:   "put FILE|-",
-		Short: "Create or change work items from JSON or YAML documents",
+		Short: "Create or change work items from JSON, YAML or a Markdown task list",
 		Long: `Create or change work items. FILE holds one or more documents of the ACOP schema,
 as JSON (one after the other, or a list) or as YAML (separated by ---). A document
 may also be the work_item alone. What is left out keeps its value at the owner;
 for a new item protocol_version, producer, created_at_utc, status (ready),
-priority (medium) and actionability_score (0.5) are filled in. All documents are
-checked before the first is sent.`,
-		Example: "  signalbox work put item.yaml\n  generate-items | signalbox work put - --json",
-		Args:    cobra.ExactArgs(1),
+priority (medium) and actionability_score (0.5) are filled in.
+
+FILE may also be a Markdown task list (.md, or --format markdown):
+
+  ---
+  repo: shop                  # also branch, agent, priority, kind, prefix
+  ---
+  ## Payments
+  - [ ] Charge cards once     {#work:pay priority=high kind=repair}
+    The lines below a task are its summary.
+    - [ ] Find the double call
+  - [x] Ask the bank
+  - [ ] Tell the users        {after=work:pay}
+
+Each "- [ ]" is an item that is ready. A task waits for the tasks below it, and
+for those it names with after=: it is blocked until they are accepted. "- [x]" is
+left out; ticking a task accepts nothing at the owner. The id is the one in braces
+or in <!-- id: ID -->, else it is made of the headings and texts that lead to the
+task, so that putting an edited list again changes the same items. A task whose own
+text is edited keeps its item only if it has an id: --write-ids writes the ids that
+were made into the file.
+
+All is checked before the first item is sent: a file with a mistake changes
+nothing. --dry-run says what would change.`,
+		Example: "  signalbox work put item.yaml\n" +
+			"  signalbox work put TODO.md --repo shop --dry-run\n" +
+			"  generate-items | signalbox work put - --json",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.workPut(cmd.Context(), args[0], ifRevision)
+			return g.workPut(cmd.Context(), args[0], f)
 		},
 	}
-	cmd.Flags().Uint64Var(&ifRevision, "if-revision", 0, "only change the item if it is still at this revision")
+	fl := cmd.Flags()
+	fl.Uint64Var(&f.ifRevision, "if-revision", 0, "only change the item if it is still at this revision")
+	fl.StringVar(&f.format, "format", "auto", "auto, json, yaml or markdown")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would change, and change nothing")
+	fl.BoolVar(&f.writeIDs, "write-ids", false, "for a task list: write the ids that were made into the file")
+	fl.StringVar(&f.list.Repo, "repo", "", "for a task list: target_repo_id of its items")
+	fl.StringVar(&f.list.Branch, "branch", "", "for a task list: target_branch of its items")
+	fl.StringVar(&f.list.Agent, "agent", "", "for a task list: target_agent_uid of its items")
+	fl.StringVar(&f.list.Kind, "kind", "", "for a task list: work_kind of its new items (default implement)")
+	fl.StringVar(&f.list.Priority, "priority", "", "for a task list: priority of its items (default medium)")
+	fl.StringVar(&f.list.Prefix, "prefix", "", "for a task list: beginning of the ids that are made (default "+listPrefix+")")
 	return cmd
 }
 
-func (g *globals) workPut(ctx context.Context, path string, ifRevision uint64) error {
-	docs, err := g.readDocuments(path)
+func (g *globals) workPut(ctx context.Context, path string, f *putFlags) error {
+	if !slices.Contains(putFormats, f.format) {
+		return failf(exitUsage, "--format must be %s, not %q", strings.Join(putFormats, ", "), text.Clip(text.Line(f.format), 40))
+	}
+	in, err := g.readPut(path, f)
 	if err != nil {
 		return failf(exitUsage, "%w", err)
 	}
-	if ifRevision != 0 && len(docs) != 1 {
-		return failf(exitUsage, "--if-revision is for one document, %s holds %d", path, len(docs))
+	switch {
+	case f.ifRevision != 0 && len(in.items) != 1:
+		return failf(exitUsage, "--if-revision is for one document, %s holds %d", path, len(in.items))
+	case in.list == nil && (f.writeIDs || f.list != listSettings{}):
+		return failf(exitUsage, "%s is no Markdown task list, for which --repo, --branch, --agent, --kind, --priority, --prefix and --write-ids are", path)
+	case f.writeIDs && path == "-":
+		return failf(exitUsage, "--write-ids needs a file, not standard input")
 	}
-	w, done, err := g.openWork(ctx, true)
+	w, done, err := g.openWork(ctx, !f.dryRun)
 	if err != nil {
 		return err
 	}
 	defer done()
-	for _, d := range docs { // all of them first: nothing is sent when one is wrong
-		if err := w.complete(ctx, d); err != nil {
-			return workError("put "+d.WorkItem.WorkItemID, err)
-		}
+	if err := w.plan(ctx, in.items); err != nil {
+		return err
 	}
-	for n, d := range docs {
-		id := d.WorkItem.WorkItemID
+	if f.dryRun {
+		return w.tellPlan(in)
+	}
+	if err := w.putAll(ctx, in, f.ifRevision); err != nil || !f.writeIDs {
+		return err
+	}
+	if err := in.list.writeIDs(path); err != nil {
+		return failf(exitFailed, "all items are put, but the ids could not be written: %w", err)
+	}
+	return nil
+}
+
+// putAll sends what was planned.
+func (w *work) putAll(ctx context.Context, in *putInput, ifRevision uint64) error {
+	for n, p := range in.items {
+		id := p.doc.WorkItem.WorkItemID
 		where := "put " + id
 		if n > 0 {
 			where += fmt.Sprintf(" (%s before it %s put)", plural(n, "item", "items"), wasWere(n))
 		}
-		r, err := w.c.Do(ctx, acop.Act{Verb: acop.VerbPut, WorkItemID: id, Document: d, IfRevision: ifRevision})
+		r, err := w.c.Do(ctx, acop.Act{Verb: acop.VerbPut, WorkItemID: id, Document: p.doc, IfRevision: ifRevision})
 		if err != nil {
 			return workError(where, err)
 		}
 		if err := w.told(r, "put %s: %s", text.ID(id), r.Status); err != nil {
 			return err
 		}
+	}
+	if len(in.items) == 0 && !w.g.json {
+		return w.printf("nothing to put: all tasks of the list are done\n")
 	}
 	return nil
 }
@@ -95,68 +164,34 @@ func (w *work) told(r *acop.Receipt, format string, args ...any) error {
 	return w.printf("%s, revision %d\n", s, r.Revision)
 }
 
-// complete fills in what a document may leave out. Of an item that exists the
-// immutable members are taken over, so that a second put is no contradiction.
-func (w *work) complete(ctx context.Context, d *acop.Document) error {
-	wi := &d.WorkItem
-	if d.ProtocolVersion == "" {
-		d.ProtocolVersion = acop.ProtocolVersion
-	}
-	if wi.ProtocolVersion == "" {
-		wi.ProtocolVersion = acop.ProtocolVersion
-	}
-	old := acop.WorkItem{Priority: acop.PriorityMedium, ActionabilityScore: -1, Status: acop.StatusReady}
-	if wi.Producer == "" || wi.CreatedAtUTC.IsZero() || wi.Status == "" || wi.Priority == "" || wi.WorkKind == "" || wi.ActionabilityScore < 0 {
-		have, err := w.c.Detail(ctx, wi.WorkItemID)
-		var e *acop.Error
-		switch {
-		case err == nil:
-			old = have.Item.WorkItem
-			old.Status = have.Item.SubmittedStatus // the status a re-put is compared with (D-40)
-		case !errors.As(err, &e) || e.Code != acop.CodeItemNotFound:
-			return err
-		}
-	}
-	if wi.WorkKind == "" && old.WorkKind == "" {
-		return fmt.Errorf("work_kind is missing, and the owner does not know the item yet")
-	}
-	wi.WorkKind = acop.WorkKind(firstOf(string(wi.WorkKind), string(old.WorkKind)))
-	wi.Status = acop.Status(firstOf(string(wi.Status), string(old.Status)))
-	wi.Priority = acop.Priority(firstOf(string(wi.Priority), string(old.Priority)))
-	wi.Producer = firstOf(wi.Producer, old.Producer)
-	if wi.CreatedAtUTC.IsZero() {
-		wi.CreatedAtUTC = old.CreatedAtUTC
-	}
-	if wi.CreatedAtUTC.IsZero() {
-		wi.CreatedAtUTC = acop.NewTime(time.Now())
-	}
-	if wi.ActionabilityScore < 0 {
-		wi.ActionabilityScore = old.ActionabilityScore
-	}
-	if wi.ActionabilityScore < 0 {
-		wi.ActionabilityScore = 0.5
-	}
-	if wi.Producer == "" {
-		id, err := w.c.Identity(ctx)
-		if err != nil {
-			return err
-		}
-		wi.Producer = id
-	}
-	return nil
+// putItem is one item that is to be put.
+type putItem struct {
+	doc *acop.Document
+	at  string // file and line
+	// kind stands for work_kind where neither the document nor the owner has one.
+	kind acop.WorkKind
+	// task is what it was read from; nil for a document.
+	task *task
+	have *acop.Item // as it stands at the owner; nil when it is new
 }
 
-// readDocuments reads and checks all documents of a file, or of stdin for "-".
-func (g *globals) readDocuments(path string) ([]*acop.Document, error) {
+// putInput is what a file holds.
+type putInput struct {
+	items []*putItem
+	list  *list // nil for documents
+}
+
+// readPut reads and checks a file as a whole, or stdin for "-".
+func (g *globals) readPut(path string, f *putFlags) (*putInput, error) {
 	var in io.Reader = g.sys.Stdin
 	name := "standard input"
 	if path != "-" {
-		f, err := os.Open(path)
+		file, err := os.Open(path)
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
-		in, name = f, path
+		defer file.Close()
+		in, name = file, path
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, maxDocuments+1))
 	if err != nil {
@@ -165,7 +200,32 @@ func (g *globals) readDocuments(path string) ([]*acop.Document, error) {
 	if len(raw) > maxDocuments {
 		return nil, fmt.Errorf("%s is larger than %d MiB; split it", name, maxDocuments>>20)
 	}
-	parts, err := readSources(name, raw)
+	format := f.format
+	if format == "auto" {
+		switch strings.ToLower(filepath.Ext(path)) {
+		case ".md", ".markdown":
+			format = "markdown"
+		case ".json", ".yaml", ".yml":
+		default:
+			if looksLikeList.Match(raw) {
+				format = "markdown"
+			}
+		}
+	}
+	if format == "markdown" {
+		l, err := readList(name, raw, f.list)
+		if err != nil {
+			return nil, err
+		}
+		return &putInput{items: l.items(), list: l}, nil
+	}
+	items, err := readDocuments(name, raw, format)
+	return &putInput{items: items}, err
+}
+
+// readDocuments reads all documents of a file.
+func readDocuments(name string, raw []byte, format string) ([]*putItem, error) {
+	parts, err := readSources(name, raw, format)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +233,7 @@ func (g *globals) readDocuments(path string) ([]*acop.Document, error) {
 		return nil, fmt.Errorf("%s holds no document", name)
 	}
 	seen := make(map[string]bool)
-	docs := make([]*acop.Document, 0, len(parts))
+	items := make([]*putItem, 0, len(parts))
 	for _, p := range parts {
 		d, err := parseDocument(p)
 		if err != nil {
@@ -184,94 +244,51 @@ func (g *globals) readDocuments(path string) ([]*acop.Document, error) {
 			return nil, p.errorf(nil, "work item %s is there twice", text.ID(id))
 		}
 		seen[id] = true
-		docs = append(docs, d)
+		items = append(items, &putItem{doc: d, at: fmt.Sprintf("%s:%d", name, p.line(nil))})
 	}
-	return docs, nil
+	return items, nil
 }
 
-// placeholders stand in the check for what a document may leave out and is filled
-// in later.
-var placeholders = map[string]any{
-	"protocol_version": acop.ProtocolVersion, "work_kind": string(acop.KindImplement),
-	"created_at_utc": "2026-01-01T00:00:00.000Z", "producer": "-", "status": string(acop.StatusReady),
-	"priority": string(acop.PriorityMedium), "actionability_score": json.Number("0"),
-}
-
-// parseDocument checks one document against the schema and reads it. A missing
-// score is marked by -1: zero is a score.
-func parseDocument(s *source) (*acop.Document, error) {
-	head, ok := s.value.(map[string]any)
-	if !ok {
-		return nil, s.errorf(nil, "a document must be a mapping with a work_item, not %s", shown(s.value))
-	}
-	doc, flat, err := wholeDocument(s, head)
-	if err != nil {
-		return nil, err
-	}
-	item, isMapping := doc["work_item"].(map[string]any)
-	at := []string{"work_item"}
-	if flat {
-		at = nil
-	}
-	if isMapping {
-		if id, there := item["work_item_id"]; !there || id == "" {
-			needs := "work_item_id"
-			if item["work_kind"] == nil {
-				needs += " and work_kind"
+// tellPlan says what would be put.
+func (w *work) tellPlan(in *putInput) error {
+	for _, p := range in.items {
+		change := p.changes()
+		if w.g.json {
+			err := w.printJSON(map[string]any{"event": "would_put", "work_item_id": p.doc.WorkItem.WorkItemID,
+				"new": p.have == nil, "changes": change, "document": p.doc})
+			if err != nil {
+				return err
 			}
-			return nil, s.errorf(at, "a work item needs %s", needs)
+			continue
+		}
+		id, s := text.ID(p.doc.WorkItem.WorkItemID), ""
+		switch {
+		case p.have == nil:
+			s = fmt.Sprintf("would make %s, %s", id, p.doc.WorkItem.Status)
+		case len(change) == 0:
+			s = id + " is so already"
+		default:
+			s = fmt.Sprintf("would change %s: %s", id, strings.Join(change, ", "))
+		}
+		if err := w.printf("%s\n", s); err != nil {
+			return err
 		}
 	}
-	if err := checkDocument(s, filledIn(doc, item), flat); err != nil {
-		return nil, err
+	if in.list == nil || w.g.json {
+		return nil
 	}
-	for _, name := range []string{"claim_intent", "claim", "lease_heartbeat"} {
-		if _, there := doc[name]; there {
-			return nil, s.errorf([]string{name}, "%s cannot be put: the owner makes it when a worker claims", name)
-		}
+	if n := in.list.doneTasks(); n > 0 {
+		return w.printf("%s left out: done in the list\n", plural(n, "task", "tasks"))
 	}
-	raw, err := json.Marshal(doc)
-	if err != nil {
-		return nil, s.errorf(nil, "%w", err)
-	}
-	d := &acop.Document{WorkItem: acop.WorkItem{ActionabilityScore: -1}}
-	if err := json.Unmarshal(raw, d); err != nil {
-		return nil, s.errorf(nil, "the document cannot be read: %s", text.Line(err.Error()))
-	}
-	return d, nil
+	return nil
 }
 
-// wholeDocument gives a work item that stands alone its document. That is what a
-// mapping is that has no work_item and a member of one.
-func wholeDocument(s *source, head map[string]any) (doc map[string]any, flat bool, err error) {
-	if _, whole := head["work_item"]; whole {
-		return head, false, nil
-	}
-	for name := range head {
-		if name != "protocol_version" && slices.Contains(workItemMembers(), name) {
-			flat = true
-		}
-	}
-	if !flat {
-		return nil, false, s.errorf(nil, "work_item is missing; a work item needs work_item_id and work_kind")
-	}
-	return map[string]any{"work_item": head}, true, nil
-}
+// errNotNew is why a document lacks what only a new item needs.
+var errNotNew = errors.New("work_kind is missing, and the owner does not know the item yet")
 
-// filledIn is a copy of doc with placeholders for what is left out.
-func filledIn(doc, item map[string]any) map[string]any {
-	whole := maps.Clone(doc)
-	if _, there := whole["protocol_version"]; !there {
-		whole["protocol_version"] = acop.ProtocolVersion
-	}
-	if item != nil {
-		item = maps.Clone(item)
-		for name, v := range placeholders {
-			if _, there := item[name]; !there {
-				item[name] = v
-			}
-		}
-		whole["work_item"] = item
-	}
-	return whole
+// same reports whether two values are written alike.
+func same(a, b any) bool {
+	x, errA := json.Marshal(a)
+	y, errB := json.Marshal(b)
+	return errA == nil && errB == nil && string(x) == string(y)
 }

@@ -42,6 +42,7 @@ func TestPutSaysWhatIsWrong(t *testing.T) {
 		{"junk behind", "{\"work_item_id\":\"a\",\"work_kind\":\"repair\"}\n]", ":2: this is not JSON"},
 		{"not UTF-8", "{\"work_item_id\":\"a\xff\",\"work_kind\":\"repair\"}", ":1: "},
 		{"escape sequence", "work_item_id: a\nwork_kind: \"\\e[2Jx\"\n", ":2: work_kind must be one of"},
+		{"zero", "{\"work_item_id\": \"a\", \"work_kind\": \"repair\",\n\"title\": \"x\\u0000\"}", ":2: title must be text without zero characters"},
 		{"several", "work_item_id: a\nwork_kind: repair\ntitle: 1\nsummary: 2\nproducer: 3\npriority: 4\n", "line 4: summary must be text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

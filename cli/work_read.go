@@ -3,10 +3,10 @@ package cli
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	client "signalbox/client/acop"
 	"signalbox/model/acop"
@@ -32,7 +32,14 @@ long titles their end; --json prints all of everything.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.workList(cmd.Context(), f) },
 	}
-	fl := cmd.Flags()
+	f.register(cmd.Flags())
+	cmd.Flags().StringVar(&f.q.Order, "order", "", "latest (default), score or priority")
+	cmd.Flags().IntVar(&f.q.Limit, "limit", 100, "at most this many")
+	return cmd
+}
+
+// register adds the flags that select work items.
+func (f *listFlags) register(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.status, "status", nil, "only items in this status (repeatable)")
 	fl.StringVar(&f.q.Agent, "agent", "", "only items for this identity")
 	fl.StringVar(&f.with, "with", "", "with --agent: only items both take part in")
@@ -42,62 +49,49 @@ long titles their end; --json prints all of everything.`,
 	fl.BoolVar(&f.q.Claimable, "claimable", false, "only items that can be claimed now")
 	fl.BoolVar(&f.q.Actionable, "actionable", false, "only items that are ready (for --agent)")
 	fl.StringVar(&f.q.Text, "text", "", "only items that contain this text")
-	fl.StringVar(&f.q.Order, "order", "", "latest (default), score or priority")
-	fl.IntVar(&f.q.Limit, "limit", 100, "at most this many")
-	return cmd
 }
 
-// workList reads pages until limit or the end.
-func (g *globals) workList(ctx context.Context, f *listFlags) error {
+// settle turns the flags into the query, or says what is wrong with them.
+func (f *listFlags) settle() error {
 	for _, s := range f.status {
 		st := acop.Status(s)
 		if !st.Valid() {
-			return failf(exitUsage, "%q is not a status of a work item; the statuses are %s", text.Clip(text.Line(s), 40), statusNames())
+			return failf(exitUsage, "%q is not a status of a work item; the statuses are %s", text.Clip(text.Line(s), 40), names(acop.Statuses()))
 		}
 		f.q.Status = append(f.q.Status, st)
 	}
-	want := f.q.Limit
 	switch {
 	case !slices.Contains([]string{"", "latest", "score", "priority"}, f.q.Order):
 		return failf(exitUsage, "--order must be latest, score or priority, not %q", text.Clip(text.Line(f.q.Order), 40))
-	case want < 1:
-		return failf(exitUsage, "--limit must be at least 1")
 	case f.with != "" && f.q.Agent == "":
 		return failf(exitUsage, "--with needs --agent")
 	case f.with != "":
 		f.q.Between, f.q.Agent = [2]string{f.q.Agent, f.with}, ""
+	}
+	return nil
+}
+
+// workList reads pages until limit or the end.
+func (g *globals) workList(ctx context.Context, f *listFlags) error {
+	if err := f.settle(); err != nil {
+		return err
+	}
+	if f.q.Limit < 1 {
+		return failf(exitUsage, "--limit must be at least 1")
 	}
 	w, done, err := g.openWork(ctx, false)
 	if err != nil {
 		return err
 	}
 	defer done()
-	var all client.List
-	for {
-		f.q.Limit = min(want-len(all.WorkItems), 1000)
-		page, err := w.c.Items(ctx, f.q)
-		if err != nil {
-			return workError("list work", err)
-		}
-		page.WorkItems = append(all.WorkItems, page.WorkItems...)
-		all = *page
-		if all.NextCursor == "" || len(all.WorkItems) >= want {
-			break
-		}
-		f.q.Cursor = all.NextCursor
+	all, err := w.list(ctx, f.q, f.q.Limit)
+	if err != nil {
+		return workError("list work", err)
 	}
 	if g.json {
 		return w.printJSON(all)
 	}
-	return w.printRows(&all)
-}
-
-func statusNames() string {
-	var names []string
-	for _, s := range acop.Statuses() {
-		names = append(names, string(s))
-	}
-	return strings.Join(names, ", ")
+	return w.printRows(all)
 }
 
 func (w *work) printRows(l *client.List) error {
@@ -168,22 +162,14 @@ kept, --after N behind revision N. A broken connection is resumed by itself.`,
 	fl.Int64Var(&f.after, "after", -1, "begin behind this revision (default: now)")
 	fl.Lookup("after").DefValue = "0" // so that help does not show the -1
 	fl.StringVar(&f.item, "item", "", "only events of this work item")
-	fl.StringVar(&f.family, "family", "", "only events of this family: "+familyNames())
+	fl.StringVar(&f.family, "family", "", "only events of this family: "+names(acop.Families()))
 	return cmd
-}
-
-func familyNames() string {
-	var names []string
-	for _, f := range acop.Families() {
-		names = append(names, string(f))
-	}
-	return strings.Join(names, ", ")
 }
 
 func (g *globals) workEvents(ctx context.Context, f *eventFlags) error {
 	q := client.EventQuery{WorkItem: f.item, Family: acop.Family(f.family)}
 	if f.family != "" && !q.Family.Valid() {
-		return failf(exitUsage, "%q is not a family of events; the families are %s", text.Clip(text.Line(f.family), 40), familyNames())
+		return failf(exitUsage, "%q is not a family of events; the families are %s", text.Clip(text.Line(f.family), 40), names(acop.Families()))
 	}
 	if f.after < -1 {
 		return failf(exitUsage, "--after needs a revision, 0 or more, not %d", f.after)
