@@ -22,6 +22,7 @@ type rig struct {
 	owner *uitest.FakeOwner
 	buyer *uitest.FakeBuyer
 	start time.Time
+	rev   uint64 // events of the owner told so far
 }
 
 // open starts a dashboard in a bubble with the fake world in it.

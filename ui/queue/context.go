@@ -140,6 +140,9 @@ func (p *page) why(a *fleet.Ask) {
 	st := p.c.Styles
 	glyph, style := askMark(st, a)
 	p.line(glyph+" "+string(a.Kind)+", severity "+a.Severity.String()+", "+kit.Lasting(a.Since, p.c.Now), style)
+	if a.Who != "" && a.TaskID == "" { // a task's heading names its provider
+		p.fact("who", pane.Clean(a.Who, max(0, p.w-labelCells)), st.Text)
+	}
 	if d := detailOf(a); d != "" && !repeats(p.c, a, d) {
 		p.prose(d, st.Text, 4)
 	}
