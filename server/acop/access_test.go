@@ -159,7 +159,9 @@ func TestRateLimit(t *testing.T) {
 	for range 2 {
 		b.want(b.do("GET", "settings", "worker-http", nil), 200, "")
 	}
-	b.want(b.do("GET", "settings", "worker-http", nil), 429, "rate_limited")
+	if r := b.do("GET", "settings", "worker-http", nil); r.code() != "rate_limited" || r.header.Get("Retry-After") != "1" {
+		t.Errorf("%v %s", r.header, r.raw)
+	}
 	b.want(b.do("GET", "settings", "worker-other", nil), 200, "")
 }
 

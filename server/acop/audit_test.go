@@ -62,7 +62,10 @@ func rowsNamed(text string) []string {
 		if g[3] != "" {
 			to, _ = strconv.Atoi(g[3])
 		}
-		for n := from; n <= min(to, from+100); n++ {
+		if to-from > 10 {
+			continue // whoever says to prove half a table proves no row of it
+		}
+		for n := from; n <= to; n++ {
 			out = append(out, rowID(g[1], n))
 		}
 	}
@@ -76,7 +79,7 @@ func testsByRow(t *testing.T) map[string][]string {
 	out := make(map[string][]string)
 	fset := token.NewFileSet()
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, "_test.go") {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, "_test.go") || e.Name() == "audit_test.go" {
 			return err
 		}
 		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)

@@ -19,7 +19,7 @@ func fastBox(t *testing.T) *box {
 func TestClaimRace(t *testing.T) {
 	t.Parallel()
 	b := fastBox(t)
-	for round := range 5 {
+	for round := range 10 {
 		id := fmt.Sprintf("race %d", round)
 		b.put(id, nil, nil)
 		const n = 100
@@ -36,6 +36,9 @@ func TestClaimRace(t *testing.T) {
 		}
 		close(gate)
 		wg.Wait()
+		if n := b.countEvents(id, "claim"); n != 1 {
+			t.Fatalf("round %d: the log tells %d claims", round, n)
+		}
 		winners, winner := 0, ""
 		for i, r := range replies {
 			if errs[i] != nil {

@@ -51,7 +51,8 @@ var looseBodies = []struct{ method, path, who, raw string }{
 }
 
 // TestCompat plays the loose client's life of an item on its own mount, and
-// holds that the strict mount takes none of it (E-01..E-21).
+// holds that the strict mount takes none of it (E-01..E-09, E-11,
+// E-13..E-20).
 func TestCompat(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, func(o *Options) { o.Config.Compat = true; o.Config.AllowSelfAcceptance = true })

@@ -99,7 +99,7 @@ func (b *box) attempt(id, claimID string, from, to core.Status) reply {
 	return putStatus()
 }
 
-// TestMatrix asks for every pair of statuses through HTTP (C-050..C-059,
+// TestMatrix asks for every pair of statuses through HTTP (C-050..C-055, C-058,
 // C-089): what is listed happens, everything else is refused and changes
 // nothing.
 func TestMatrix(t *testing.T) {
@@ -139,7 +139,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestStarts puts new items in all eleven statuses (C-056, C-057).
+// TestStarts puts new items in all eleven statuses (C-056, C-057, H-045).
 func TestStarts(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, nil)
@@ -191,7 +191,8 @@ func TestActsByStatus(t *testing.T) {
 	b.want(b.do("POST", "blackboard", "worker-other", entry("none")), 404, "work_item_not_found")
 }
 
-// TestClaimVerbsByState is table C.1 (H-030..H-043, C-063, C-064, H-075, H-084).
+// TestClaimVerbsByState is table C.1 (H-031, H-032, H-036..H-038, H-040, H-042,
+// H-043, C-063, C-064, H-075).
 func TestClaimVerbsByState(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, nil)

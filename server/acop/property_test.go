@@ -188,7 +188,8 @@ func randomBox(t *testing.T) *box {
 }
 
 // TestAgainstModel lets random sequences of acts of several people run against
-// the owner and a small model of its rules (C-050..C-065, H-024..H-055, H-079).
+// the owner and a small model of its rules (C-050, C-052, C-053, C-055, C-058..C-065,
+// H-025..H-027, H-031, H-032, H-036..H-038, H-042, H-043, H-053, H-055, H-079).
 // What it finds it leaves as a fixture.
 func TestAgainstModel(t *testing.T) {
 	b := randomBox(t)

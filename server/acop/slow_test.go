@@ -2,8 +2,11 @@ package acop
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -48,5 +51,74 @@ func TestSlowReader(t *testing.T) {
 		if strings.HasPrefix(line, "event: lost") {
 			return
 		}
+	}
+}
+
+// TestStuckSenders gives up on bodies that never end and refuses those that are
+// too large before they are read; the connection is closed and nobody else waits
+// (B87, H-071).
+func TestStuckSenders(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits out the time for a body")
+	}
+	b := newBox(t, nil)
+	b.put("w", nil, nil)
+	payload := mustJSON(body(m{"reason": "r"}))
+	for name, c := range map[string]struct {
+		length string
+		sent   string
+		status int
+		code   string
+	}{
+		"stops half way":        {fmt.Sprint(len(payload)), payload[:10], 400, "schema_violation"},
+		"says more than it has": {fmt.Sprint(len(payload) + 5), payload, 400, "schema_violation"},
+		"a gigabyte":            {fmt.Sprint(1 << 30), "{", 413, "signalbox.payload_too_large"},
+		"more than fits":        {"99999999999999999999", "{", 400, "schema_violation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", b.http.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(6 * bodyPatience))
+			fmt.Fprintf(conn, "POST %swork-items/w/cancel HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s",
+				DefaultBasePath, b.tokens["lead-01"], c.length, c.sent)
+			rd := bufio.NewReader(conn)
+			resp, err := http.ReadResponse(rd, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			raw, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := b.checked("raw", name, resp, raw)
+			if err != nil || r.status != c.status || r.code() != c.code {
+				t.Errorf("%v: %d %s", err, r.status, raw)
+			}
+			if _, err := rd.ReadByte(); err != io.EOF {
+				t.Errorf("the connection is not closed: %v", err)
+			}
+		})
+		if st := b.status("w"); st != "ready" { // the others are answered meanwhile
+			t.Errorf("the item is %s", st)
+		}
+	}
+	many := m{}
+	for i := range 60_000 {
+		many[fmt.Sprint("k", i)] = 1
+	}
+	raw, err := json.Marshal(body(many))
+	if err != nil || len(raw) > 1<<20 {
+		t.Fatal(err, len(raw))
+	}
+	r := b.do("POST", "work-items/w/cancel", "lead-01", raw)
+	b.want(r, 400, "schema_violation")
+	if len(r.raw) > 1000 {
+		t.Errorf("the refusal of many members has %d bytes", len(r.raw))
 	}
 }
