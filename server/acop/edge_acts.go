@@ -79,10 +79,10 @@ func parseClaim(e *envelope, _ string) (*request, *core.Error) {
 	_, hasID := e.members["claim_intent_id"]
 	_, hasTime := e.members["requested_at_utc"]
 	if !hasID {
-		e.members["claim_intent_id"] = jsontext.Value(`"-"`)
+		e.set("claim_intent_id", "-")
 	}
 	if !hasTime {
-		e.members["requested_at_utc"] = jsontext.Value(`"2000-01-01T00:00:00Z"`)
+		e.set("requested_at_utc", "2000-01-01T00:00:00Z")
 	}
 	var in core.ClaimIntent
 	if refused := e.check("claim", &in); refused != nil {
@@ -130,7 +130,7 @@ func parsePost(e *envelope, _ string) (*request, *core.Error) {
 	}
 	_, hasID := e.members["entry_id"]
 	if !hasID {
-		e.members["entry_id"] = jsontext.Value(`"-"`)
+		e.set("entry_id", "-")
 	}
 	var entry core.BlackboardEntry
 	if refused := e.check("post", &entry); refused != nil {
@@ -147,43 +147,15 @@ func parsePost(e *envelope, _ string) (*request, *core.Error) {
 	return r, nil
 }
 
-// unwrap replaces the members by those of the nested record, if that is the
-// form used.
-func (e *envelope) unwrap(name string) *core.Error {
-	raw, nested := e.members[name]
-	if !nested {
-		return nil
-	}
-	if len(e.members) != 1 || raw.Kind() != '{' {
-		return violation("with %s nothing else may stand beside protocol_version, and it must be an object", name)
-	}
-	e.members = nil
-	if err := json.Unmarshal(raw, &e.members); err != nil {
-		return violation("%s is not valid", name)
-	}
-	return nil
-}
-
 // parsePut takes a whole document. A newer minor version is rewritten to ours
 // before the schema looks at it (D-26).
 func parsePut(e *envelope, _ string) (*request, *core.Error) {
-	own := jsontext.Value(`"` + core.ProtocolVersion + `"`)
-	e.members["protocol_version"] = own
-	var inner map[string]jsontext.Value
-	if raw := e.members["work_item"]; raw.Kind() == '{' && json.Unmarshal(raw, &inner) == nil {
-		if v, given := inner["protocol_version"]; given {
-			newer, refused := parseVersion(v, "work_item.protocol_version")
-			if refused != nil {
-				return nil, refused
-			}
-			e.newer = e.newer || newer
-			inner["protocol_version"] = own
+	e.set("protocol_version", core.ProtocolVersion)
+	inner, _ := e.tree["work_item"].(map[string]any)
+	if inner != nil {
+		if refused := e.lower(inner); refused != nil {
+			return nil, refused
 		}
-		raw, err := json.Marshal(inner, json.Deterministic(true))
-		if err != nil {
-			return nil, violation("work_item is not valid")
-		}
-		e.members["work_item"] = raw
 	}
 	doc := &core.Document{}
 	if refused := e.check("put", doc); refused != nil {
@@ -198,6 +170,30 @@ func parsePut(e *envelope, _ string) (*request, *core.Error) {
 	}
 	r.Act = core.Act{Verb: core.VerbPut, WorkItemID: doc.WorkItem.WorkItemID, Document: doc}
 	return r, nil
+}
+
+// lower rewrites the version of the work item inside a document to ours.
+func (e *envelope) lower(inner map[string]any) *core.Error {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(e.members["work_item"], &members); err != nil {
+		return violation("work_item is not valid")
+	}
+	v, given := members["protocol_version"]
+	if !given {
+		return nil
+	}
+	newer, refused := parseVersion(v, "work_item.protocol_version")
+	if refused != nil {
+		return refused
+	}
+	e.newer = e.newer || newer
+	if inner["protocol_version"] == core.ProtocolVersion {
+		return nil
+	}
+	item := envelope{members: members, tree: inner}
+	item.set("protocol_version", core.ProtocolVersion)
+	e.members["work_item"] = item.bytes()
+	return nil
 }
 
 // readDeadline is how long a read may wait for a revision.

@@ -36,7 +36,8 @@ func (v *visit) actOutcome(ep *endpoint) (*outcome, *core.Error) {
 	if refused != nil {
 		return nil, refused
 	}
-	if refused := checkJSON(body); refused != nil {
+	env, refused := readJSON(body)
+	if refused != nil {
 		return nil, refused
 	}
 	apply := func(*request) {}
@@ -45,9 +46,11 @@ func (v *visit) actOutcome(ep *endpoint) (*outcome, *core.Error) {
 		if body, apply, refused = v.translate(sent); refused != nil {
 			return nil, refused
 		}
+		if env, refused = readJSON(body); refused != nil {
+			return nil, refused
+		}
 	}
-	env, refused := openEnvelope(body)
-	if refused != nil {
+	if refused := env.version(); refused != nil {
 		return nil, refused
 	}
 	key, refused := v.idempotencyKey(sent)

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	core "signalbox/model/acop"
 )
 
@@ -20,19 +23,30 @@ func FuzzBody(f *testing.F) {
 	f.Add(`{"protocol_version":"acop/1.0","reason":"\ud800","x":1e999}`)
 	f.Add(`{"a":[[[[{}]]]]} `)
 	f.Fuzz(func(t *testing.T, raw string) {
-		if refused := checkJSON([]byte(raw)); refused != nil {
+		read, refused := readJSON([]byte(raw))
+		if refused != nil {
 			known(t, refused)
 			return
 		}
 		if !json.Valid([]byte(raw)) {
 			t.Fatalf("taken, but not JSON: %q", raw)
 		}
+		// What the schemas see and what is decoded is what was sent.
+		for _, text := range []string{raw, string(read.bytes())} {
+			want, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+			if diff := cmp.Diff(want, any(read.tree)); err != nil || diff != "" {
+				t.Fatalf("%q was read as %v: %v", text, diff, err)
+			}
+		}
 		for i := range routes {
 			for _, ep := range routes[i].methods {
 				if ep.parse == nil {
 					continue
 				}
-				env, refused := openEnvelope([]byte(raw))
+				env, refused := readJSON([]byte(raw))
+				if refused == nil {
+					refused = env.version()
+				}
 				if refused != nil {
 					known(t, refused)
 					return
