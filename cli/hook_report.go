@@ -90,11 +90,24 @@ func (g *globals) hookReport(ctx context.Context, f *agentFlags, contents bool) 
 	}
 	for _, h := range held.Claims {
 		act := acop.Act{Verb: acop.VerbHeartbeat, ClaimID: h.Claim.ClaimID, ProgressStatus: status, Reason: summary}
+		if ownWords(h.Lease, held.AtUTC) {
+			act.Reason = "" // they say more than the name of a tool
+		}
 		if _, err := c.Do(ctx, act); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// wordsLast is how long what a model said of its progress is left to stand.
+const wordsLast = 2 * time.Minute
+
+const toolWord = "used "
+
+// ownWords tells whether a lease has fresh progress that the model worded itself.
+func ownWords(l *acop.Lease, now acop.Time) bool {
+	return l != nil && l.Progress != "" && !strings.HasPrefix(l.Progress, toolWord) && now.Sub(l.ProgressAtUTC) < wordsLast
 }
 
 // progress is what an event says about the agent; "" for nothing.
@@ -108,11 +121,11 @@ func (e *hookEvent) progress(contents bool) (status, summary string) {
 		if strings.HasPrefix(e.Tool, "mcp__signalbox__") || e.Tool == "" {
 			return "", "" // the owner has heard that itself
 		}
-		status = "using " + text.Clip(text.Line(e.Tool), 60)
-		if contents {
-			summary = e.used()
+		summary = toolWord + text.Clip(text.Line(e.Tool), 60)
+		if used := e.used(); contents && used != "" {
+			summary += ": " + used
 		}
-		return status, summary
+		return "working", summary
 	case "Notification", "PermissionRequest":
 		return "waiting for its user", ""
 	case "Stop":
@@ -127,7 +140,7 @@ func (e *hookEvent) progress(contents bool) (status, summary string) {
 func (e *hookEvent) used() string {
 	for _, name := range []string{"command", "file_path", "path", "pattern", "url", "query", "description"} {
 		if s, ok := e.ToolInput[name].(string); ok && s != "" {
-			return e.Tool + ": " + text.Clip(text.Line(s), 200)
+			return text.Clip(text.Line(s), 200)
 		}
 	}
 	return ""
@@ -141,11 +154,7 @@ func (g *globals) worthReporting(as, event, status string) bool {
 		return true
 	}
 	file := agentFile(dir, as, ".last")
-	// Two tools in turn are one state: only the first of a row is news.
-	state := []byte(status)
-	if event == "PostToolUse" {
-		state = []byte("using a tool")
-	}
+	state := []byte(event + " " + status)
 	last, err := os.ReadFile(file)
 	if info, statErr := os.Stat(file); err == nil && statErr == nil && bytes.Equal(last, state) && time.Since(info.ModTime()) < hookEvery {
 		return false

@@ -195,6 +195,8 @@ func claimNote(c *screen.Ctx, r *row) (string, theme.Style) {
 		return pending, st.Accent
 	case len(c.State.ConflictsOf(r.item.ID())) > 0:
 		return "overlap with " + otherSide(c.State.ConflictsOf(r.item.ID())[0], r.item.ID()), st.Warn
+	case pane.Odds(r.item) != "":
+		return pane.Odds(r.item), st.Warn
 	case r.agent.NoProgress:
 		return "renews, no progress for " + kit.Ago(r.agent.LastProgress, c.OwnerNow()), st.Warn
 	case r.item.Lease.Progress != "":

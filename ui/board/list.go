@@ -122,6 +122,8 @@ func (s *Screen) claimCells(c *screen.Ctx, ws []int, it *acop.Item, add func(int
 			add(lNote, pending, st.Accent)
 		case len(c.State.ConflictsOf(it.ID())) > 0:
 			add(lNote, "overlap", st.Warn)
+		case pane.Odds(it) != "":
+			add(lNote, "agent says "+pane.Clean(it.Lease.Contradiction(), ws[lNote]), st.Warn)
 		case it.Lease.Progress != "":
 			add(lNote, pane.Clean(it.Lease.Progress, ws[lNote]), st.Muted)
 		default:

@@ -48,6 +48,16 @@ func LeaseOf(st *theme.Styles, l *acop.Lease, ownerNow time.Time) Lease {
 	return out
 }
 
+// Odds says where the holder's own word and the owner's do not go together, such
+// as after a session that ended without giving its work back; "" where they do.
+func Odds(it *acop.Item) string {
+	said := it.Lease.Contradiction()
+	if said == "" {
+		return ""
+	}
+	return "item says " + string(it.Status()) + ", agent says " + Clean(said, 30)
+}
+
 // Bar draws the lease in n cells.
 func (l Lease) Bar(st *theme.Styles, n int) string { return kit.Bar(st.G, l.Ratio, n) }
 

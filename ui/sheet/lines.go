@@ -251,6 +251,9 @@ func (s *Sheet) claims(p *page, it *acop.Item) {
 		p.fact("holds it now", fmt.Sprintf("%s %s %s left, %s", pane.Clean(it.Holder(), 30), d.Bar(st, kit.BarCells), kit.Span(d.Left), d.Word), d.Style)
 		p.fact("", fmt.Sprintf("claim %s, granted %s, renewed %s, last %s", text.ID(l.Claim.ClaimID), p.when(l.Claim.GrantedAtUTC),
 			kit.Plural(int(l.Renewals), "time", "times"), p.when(l.RenewedAtUTC)), st.Muted)
+		if odds := pane.Odds(it); odds != "" {
+			p.fact("warning", odds, st.Warn)
+		}
 		if l.Progress != "" {
 			p.prose("progress", p.when(l.ProgressAtUTC)+": ", l.Progress, st.Text)
 		}
