@@ -61,7 +61,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		s.count.request(name, rec.status)
 	}()
-	_ = http.NewResponseController(rec).SetWriteDeadline(time.Now().Add(s.opts.answerIn))
+	s.bound(rec, r)
 	if refused := s.checkOrigin(r); refused != nil {
 		v.refuse(refused)
 		return
@@ -88,6 +88,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v.act(ep)
+}
+
+// bound gives an answer its time, and from the first check on a body too: net/http
+// waits for the rest of what a refusal left unread (B87).
+func (s *Server) bound(w http.ResponseWriter, r *http.Request) {
+	rc := http.NewResponseController(w)
+	_ = rc.SetWriteDeadline(time.Now().Add(s.opts.answerIn)) // not every writer has deadlines
+	if r.ContentLength != 0 {
+		_ = rc.SetReadDeadline(time.Now().Add(bodyPatience))
+	}
 }
 
 // enter checks credential, rate and the ids in the path. The route is not

@@ -67,6 +67,7 @@ func (v *visit) startStream() *stream {
 	if v.r.Method == http.MethodHead || !st.send([]byte(": following\n\n")) {
 		return nil
 	}
+	_ = st.rc.SetReadDeadline(time.Time{}) // a body that came along had its time
 	return st
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"runtime/debug"
-	"time"
 
 	core "signalbox/model/acop"
 )
@@ -35,7 +34,7 @@ func (s *Server) Guard(name string, next http.HandlerFunc) http.Handler {
 			}
 			s.count.request(name, v.w.status)
 		}()
-		_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(answerPatience))
+		s.bound(v.w, r)
 		refused := s.checkOrigin(r)
 		if refused == nil {
 			refused = v.enter()

@@ -65,16 +65,22 @@ func TestStuckSenders(t *testing.T) {
 	b := newBox(t, nil)
 	b.put("w", nil, nil)
 	payload := mustJSON(body(m{"reason": "r"}))
+	const cancel = "POST " + DefaultBasePath + "work-items/w/cancel"
+	token := b.tokens["lead-01"]
 	for name, c := range map[string]struct {
-		length string
-		sent   string
-		status int
-		code   string
+		head, token string
+		length      string
+		sent        string
+		status      int
+		code        string
 	}{
-		"stops half way":        {fmt.Sprint(len(payload)), payload[:10], 400, "schema_violation"},
-		"says more than it has": {fmt.Sprint(len(payload) + 5), payload, 400, "schema_violation"},
-		"a gigabyte":            {fmt.Sprint(1 << 30), "{", 413, "signalbox.payload_too_large"},
-		"more than fits":        {"99999999999999999999", "{", 400, "schema_violation"},
+		"stops half way":        {cancel, token, fmt.Sprint(len(payload)), payload[:10], 400, "schema_violation"},
+		"says more than it has": {cancel, token, fmt.Sprint(len(payload) + 5), payload, 400, "schema_violation"},
+		"a gigabyte":            {cancel, token, fmt.Sprint(1 << 30), "{", 413, "signalbox.payload_too_large"},
+		"more than fits":        {cancel, token, "99999999999999999999", "{", 400, "schema_violation"},
+		"without a credential":  {cancel, "none", fmt.Sprint(len(payload)), "", 401, "unauthenticated"},
+		"to nowhere":            {"POST /nowhere", token, fmt.Sprint(len(payload)), "", 404, "signalbox.route_not_found"},
+		"where none belongs":    {"GET " + DefaultBasePath + "settings", token, "100", "", 200, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,8 +90,8 @@ func TestStuckSenders(t *testing.T) {
 			}
 			defer conn.Close()
 			_ = conn.SetDeadline(time.Now().Add(6 * bodyPatience))
-			fmt.Fprintf(conn, "POST %swork-items/w/cancel HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s",
-				DefaultBasePath, b.tokens["lead-01"], c.length, c.sent)
+			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s",
+				c.head, c.token, c.length, c.sent)
 			rd := bufio.NewReader(conn)
 			resp, err := http.ReadResponse(rd, nil)
 			if err != nil {
