@@ -51,18 +51,10 @@ func inputOf(raw, typ string) (in taskInput, why string) {
 func (in taskInput) payload() (*acmp.Payload, error) {
 	raw := in.text
 	if in.file != "" {
-		info, err := os.Stat(in.file)
-		if err != nil {
-			return nil, fmt.Errorf("read the input: %w", err)
+		var err error
+		if raw, err = readInput(in.file); err != nil {
+			return nil, err
 		}
-		if info.Size() > inputLimit {
-			return nil, fmt.Errorf("%s holds more than %d bytes; stream it instead", in.file, inputLimit)
-		}
-		b, err := os.ReadFile(in.file)
-		if err != nil {
-			return nil, fmt.Errorf("read the input: %w", err)
-		}
-		raw = string(b)
 	}
 	p, why := payloadOf(raw, in.typ)
 	if why != "" && in.file != "" {
@@ -72,6 +64,31 @@ func (in taskInput) payload() (*acmp.Payload, error) {
 		return nil, errors.New(why)
 	}
 	return p, nil
+}
+
+// readInput reads a file of at most inputLimit bytes. What has no length of its own,
+// such as a pipe, could keep the reader for ever and is refused.
+func readInput(name string) (string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", fmt.Errorf("read the input: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no regular file; stream it instead", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("read the input: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, inputLimit+1)) // it may have grown
+	if err != nil {
+		return "", fmt.Errorf("read the input: %w", err)
+	}
+	if len(b) > inputLimit {
+		return "", fmt.Errorf("%s holds more than %d bytes; stream it instead", name, inputLimit)
+	}
+	return string(b), nil
 }
 
 // fedTask tells how the feeding of a task went.
@@ -104,7 +121,8 @@ func (m *Model) feedTask(taskID string, in taskInput) tea.Cmd {
 	}
 }
 
-// feedFile sends a file piece by piece, never cutting a character.
+// feedFile sends a file piece by piece, never cutting a character. A task that takes
+// its time with a piece is waited for: its end, or that of ctx, ends the feeding.
 func feedFile(ctx context.Context, b Buyer, taskID, name string) (sent int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -139,8 +157,6 @@ func feedPiece(ctx context.Context, b Buyer, taskID, s string, final bool) error
 	if why != "" {
 		return errors.New(why)
 	}
-	ctx, cancel := context.WithTimeout(ctx, actTimeout)
-	defer cancel()
 	return b.Input(ctx, taskID, *p, final)
 }
 
@@ -189,7 +205,7 @@ func payloadOf(raw, typ string) (*acmp.Payload, string) {
 
 func parseTimeout(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
-	if n, err := strconv.Atoi(s); err == nil {
+	if n, err := strconv.ParseInt(s, 10, 32); err == nil { // more would overflow
 		return time.Duration(n) * time.Second, nil
 	}
 	return time.ParseDuration(s)

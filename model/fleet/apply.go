@@ -279,8 +279,8 @@ func (s *State) applyLink(l Link) {
 }
 
 // Settled tells that a person took note of an ask that nothing else makes go
-// away, such as a failed task. It stays away until its Revision or Reason
-// changes.
+// away: one about how a task ended. It stays away until its Revision or Reason
+// changes, and is forgotten with the task.
 type Settled struct {
 	Key      string
 	Revision uint64
@@ -297,9 +297,6 @@ func (s *State) Settled(a *Ask) bool {
 }
 
 func (s *State) applySettled(f Settled) {
-	if len(s.ix.settled) > maxLog {
-		clear(s.ix.settled)
-	}
 	s.log(LogLine{At: f.At, Note: "seen: " + f.Key + ", " + f.Reason})
 	s.ix.settled[f.Key] = settlement{f.Revision, f.Reason}
 	s.Version++

@@ -255,6 +255,9 @@ func (s *State) limitTasks() {
 			s.TaskOrder = slices.Delete(s.TaskOrder, i, i+1)
 		}
 		s.ix.asks.taskGone(id)
+		for _, k := range []AskKind{AskTask, AskBudget} {
+			delete(s.ix.settled, string(k)+":"+id)
+		}
 	}
 }
 
