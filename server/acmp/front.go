@@ -44,6 +44,9 @@ func (p *Provider) newFront() http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 { // also for what is refused before its body is read
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every server can
+	}
 	if problem := f.p.foreign(r); problem != "" { // before token and body (B103)
 		refuseHTTP(w, http.StatusForbidden, codeForbidden, problem)
 		return
@@ -85,7 +88,9 @@ func (f *front) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error)
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // not every server can
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(f.p.opts.Limits.MessageBytes)))
-	_ = rc.SetReadDeadline(time.Time{})
+	if err == nil { // else it stays: net/http would wait for the rest of the body without end
+		_ = rc.SetReadDeadline(time.Time{})
+	}
 	return body, err
 }
 

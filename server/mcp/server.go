@@ -127,7 +127,9 @@ func (s *Server) Handler(who func(*http.Request) (identity, token string)) http.
 		rc := http.NewResponseController(w)
 		_ = rc.SetReadDeadline(time.Now().Add(bodyPatience)) // not every writer has one
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
-		_ = rc.SetReadDeadline(time.Time{})
+		if err == nil { // else it stays: net/http would wait for the rest of the body without end
+			_ = rc.SetReadDeadline(time.Time{})
+		}
 		var large *http.MaxBytesError
 		switch {
 		case errors.As(err, &large):
