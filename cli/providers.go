@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -57,12 +56,26 @@ func (g *globals) loadProviders(insecureHTTP bool) ([]acmp.ProviderSpec, error) 
 			out = append(out, s)
 		}
 	}
-	for i := range out {
-		if out[i].Token.IsZero() {
-			out[i].Token = acmp.NewSecret(g.sys.Env(envBearerToken))
+	return out, g.defaultToken(out)
+}
+
+// defaultToken gives the token of the environment, if there is one, to each provider
+// that has none of its own.
+func (g *globals) defaultToken(specs []acmp.ProviderSpec) error {
+	raw := g.sys.Env(envBearerToken)
+	if raw == "" {
+		return nil
+	}
+	token, err := cleanToken(envBearerToken, raw)
+	if err != nil {
+		return err
+	}
+	for i := range specs {
+		if specs[i].Token.IsZero() {
+			specs[i].Token = acmp.NewSecret(token)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // parseProvider reads NAME=URL or NAME=stdio:COMMAND.
@@ -208,13 +221,13 @@ func (c *providerConfig) spec(dir string, insecureHTTP bool) (acmp.ProviderSpec,
 }
 
 func readTokenFile(path string) (acmp.Secret, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := readToken(path)
 	if err != nil {
 		return acmp.Secret{}, fmt.Errorf("token_file: %w", err)
 	}
-	token := strings.TrimSpace(string(raw))
-	if token == "" || strings.ContainsAny(token, "\r\n\x00") {
-		return acmp.Secret{}, fmt.Errorf("token_file %s must hold one token on one line", path)
+	token, err := cleanToken(path, string(raw))
+	if err != nil {
+		return acmp.Secret{}, fmt.Errorf("token_file: %w", err)
 	}
 	return acmp.NewSecret(token), nil
 }
