@@ -37,7 +37,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *cor
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyPatience)) // not every writer has one
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 2*limit))
+	body, err := readAll(http.MaxBytesReader(w, r.Body, 2*limit), r.ContentLength)
 	if err == nil { // else it stays: net/http would wait for the rest of the body without end
 		_ = rc.SetReadDeadline(time.Time{})
 	}
@@ -56,11 +56,28 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *cor
 	if len(body) == 0 {
 		return nil, violation("the body is empty; it must be a JSON object")
 	}
-	mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || mt != "application/json" {
+	if !isJSON(r.Header.Get("Content-Type")) {
 		return nil, core.Errorf(core.CodeMediaType, "Content-Type must be application/json")
 	}
 	return body, nil
+}
+
+// readAll reads to the end into room for a body of the announced size, which may
+// be wrong; -1 means that none was announced.
+func readAll(r io.Reader, announced int64) ([]byte, error) {
+	const usual = 512 // and for the read that finds the end
+	b := bytes.NewBuffer(make([]byte, 0, usual+min(max(announced, 0), 64<<10)))
+	_, err := b.ReadFrom(r)
+	return b.Bytes(), err
+}
+
+func isJSON(contentType string) bool {
+	const want = "application/json"
+	if contentType == want {
+		return true
+	}
+	mt, _, err := mime.ParseMediaType(contentType)
+	return err == nil && mt == want
 }
 
 var versionForm = regexp.MustCompile(`^acop/(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$`)
@@ -72,6 +89,9 @@ func unsupported(msg string) *core.Error {
 // parseVersion judges one protocol_version member (D-26). newer tells that a
 // higher minor version is asked for.
 func parseVersion(raw jsontext.Value, where string) (newer bool, refused *core.Error) {
+	if string(raw) == `"`+core.ProtocolVersion+`"` { // as nearly everybody says it
+		return false, nil
+	}
 	var v string
 	if raw == nil {
 		return false, violation("%s is missing", where)

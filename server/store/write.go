@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -145,7 +144,7 @@ func (ws *writings) answered(m *nats.Msg) (w *writing, err error) {
 		return w, fmt.Errorf("%w: the engine does not answer", ErrUnavailable)
 	}
 	var ack ackBody
-	if err := json.Unmarshal(m.Data, &ack); err != nil {
+	if err := decodeInto(m.Data, &ack); err != nil {
 		return w, fmt.Errorf("%w: the engine's answer is not readable: %w", ErrUnavailable, err)
 	}
 	if ack.Error != nil {
