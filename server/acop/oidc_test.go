@@ -131,6 +131,12 @@ func TestIdentityTokens(t *testing.T) {
 	b.put("w", nil, nil)
 	r = b.do("POST", "claims", "", claimBody("w", "ada", 60), header{"Authorization": "Bearer " + good})
 	b.want(r, 201, "")
+	fresh := is.token(t, is.key, m{"iat": time.Now().Unix(), "exp": time.Now().Add(2 * time.Hour).Unix()})
+	if fresh == good {
+		t.Fatal("the second token is the first one")
+	}
+	r = b.verb("claims", r.text("claim.claim_id"), "renew", "", nil, header{"Authorization": "Bearer " + fresh})
+	b.want(r, 200, "") // a new token of the same subject is the same holder (E-05)
 	found := false
 	for _, a := range b.do("GET", "agents", "lead-01", nil).at("agents").([]any) {
 		found = found || a.(m)["identity"] == "ada" && a.(m)["role"] == "worker"

@@ -291,3 +291,40 @@ func TestStreamOutlivesTheAnswer(t *testing.T) {
 		t.Fatalf("%+v", f)
 	}
 }
+
+// TestReadsChangeNothing asks every read there is, as everybody who may look: the
+// log and all that it says stay as they were (C-003, H-078).
+func TestReadsChangeNothing(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	b.put("w", nil, nil)
+	id := b.claim("w", "worker-http", 600)
+	b.want(b.do("POST", "blackboard", "worker-http", body(entryOf("w", "worker-http", m{"entry_id": "e"}))), 201, "")
+	state := func() string {
+		return fmt.Sprint(b.store.Revision(), mustJSON(b.item("w").body), mustJSON(b.do("GET", "blackboard", "lead-01", nil).body))
+	}
+	before := state()
+	ids := map[string]string{"work-items/{id}": "w", "claims/{id}": id, "blackboard/{id}": "e"}
+	asked := 0
+	for _, rt := range routes {
+		if rt.methods["GET"] == nil || rt.name == "events" { // which never ends; TestEvent* read it
+			continue
+		}
+		path := strings.Replace(rt.name, wildcard, escaped(ids[rt.name]), 1)
+		for _, method := range []string{"GET", "HEAD"} {
+			for who := range people {
+				if r := b.do(method, path, who, nil); r.status != 200 {
+					t.Errorf("%s %s as %s: %d %s", method, path, who, r.status, r.raw)
+				}
+			}
+			if r := b.do(method, path, "", nil); r.status != 401 {
+				t.Errorf("%s %s without a credential: %d", method, path, r.status)
+			}
+		}
+		asked++
+	}
+	b.listen("").next()
+	if after := state(); after != before || asked != 11 {
+		t.Errorf("%d reads made of\n%s\nthis:\n%s", asked, before, after)
+	}
+}
