@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	client "signalbox/client/acop"
 	"signalbox/model/acop"
@@ -259,4 +261,64 @@ func TestEarlierTasksAreThereAfterARestart(t *testing.T) {
 	s.waitText("kept for the morning", "WHOLE OUTPUT")
 	s.keys("q")
 	s.waitText("exit code 0")
+}
+
+// B88, B91: however the window was resized before, a signal and ctrl+z leave no cell
+// of the dashboard behind.
+func TestNothingStaysBehindAfterAResize(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	clean := func(s *screen, when string) {
+		t.Helper()
+		if modes := s.modes(); modes != "0 1 0" {
+			t.Errorf("%s: the terminal was left as %q", when, modes)
+		}
+		if shown := s.tmux("capture-pane", "-p", "-S", "-", "-t", "t"); strings.Contains(shown, "NEEDS YOU") || strings.Contains(shown, "──") {
+			t.Errorf("%s: cells of the dashboard stayed:\n%s", when, shown)
+		}
+	}
+	resize := func(s *screen) {
+		for _, size := range [][2]string{{"60", "16"}, {"150", "45"}, {"90", "26"}, {"130", "40"}} {
+			s.tmux("resize-window", "-t", "t", "-x", size[0], "-y", size[1])
+			w, _ := strconv.Atoi(size[0])
+			s.waitFor("the frame at "+size[0]+" columns", func(shown string) bool {
+				for l := range strings.Lines(shown) {
+					if utf8.RuneCountInString(strings.TrimRight(l, "\n")) == w {
+						return true
+					}
+				}
+				return strings.Contains(shown, "needs at least")
+			})
+		}
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		s := h.sit()
+		s.waitText("NEEDS YOU", "local")
+		resize(s)
+		b, err := readBox(h.data())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(b.PID, sig); err != nil {
+			t.Fatal(err)
+		}
+		s.waitText(fmt.Sprintf("exit code %d", 128+int(sig)))
+		clean(s, sig.String())
+	}
+	s := newScreen(t, 110, 30, []string{"XDG_STATE_HOME=" + h.dir, "XDG_CONFIG_HOME=" + h.dir, "TERM=xterm-256color", "PS1='$ '", "ENV="},
+		shellJoin([]string{"bash", "--norc", "-i"}))
+	s.typed(binary(t) + "; echo exit code $?\n")
+	s.waitText("NEEDS YOU", "local")
+	resize(s)
+	s.keys("C-z")
+	s.waitText("Stopped")
+	clean(s, "suspended")
+	s.typed("fg\n")
+	s.waitText("NEEDS YOU", "local")
+	resize(s)
+	s.keys("q")
+	s.waitFor("the shell", func(shown string) bool { return !strings.Contains(shown, "NEEDS YOU") })
+	s.typed("echo back $((40+2))\n")
+	s.waitText("back 42")
+	clean(s, "after quitting")
 }

@@ -116,7 +116,7 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	cancel()
 	work.Go(asked.close)
 	work.Go(noted.close)
-	d.leave(&work, buyer)
+	d.leave(ctx, &work, buyer)
 	if crashed := guard.report(g.stateDir()); crashed != nil {
 		return crashed
 	}
@@ -137,8 +137,8 @@ func (g *globals) newProgram(m tea.Model, keyboard *input.Reader) *tea.Program {
 
 // leave ends the clients; what they cannot finish in time is left to the end of
 // the process.
-func (d dashboard) leave(work *sync.WaitGroup, buyer *acmp.Buyer) {
-	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+func (d dashboard) leave(ctx context.Context, work *sync.WaitGroup, buyer *acmp.Buyer) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 	defer cancel()
 	if err := buyer.Close(ctx); err != nil {
 		d.log.Warn("tasks were left running", "error", err)
@@ -176,6 +176,7 @@ func (g *globals) quitOnSignal(ctx context.Context, p *tea.Program) func() os.Si
 			got <- s
 		case <-ctx.Done():
 		}
+		p.Send(ui.LeaveMsg{}) // blanks the frame
 		p.Quit()
 	}()
 	return func() os.Signal {

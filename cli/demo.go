@@ -61,7 +61,7 @@ func (g *globals) demo(ctx context.Context, seed uint64) (err error) {
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), demoLeave)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), demoLeave)
 		defer cancel()
 		err = errors.Join(err, providers.Close(ctx))
 	}()

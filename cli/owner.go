@@ -79,7 +79,7 @@ func openOwner(ctx context.Context, o ownerOptions) (*ownerBox, error) {
 		o.Data = abs
 	}
 	b := &ownerBox{Data: o.Data, log: o.Log, served: make(chan error, 1)}
-	b.closed = sync.OnceValue(b.close)
+	b.closed = sync.OnceValue(func() error { return b.close(context.WithoutCancel(ctx)) })
 	if err := b.prepare(ctx, o); err != nil {
 		return nil, err
 	}
@@ -199,10 +199,10 @@ func (b *ownerBox) Wait(ctx context.Context) error {
 // folder free. Further calls return the same.
 func (b *ownerBox) Close() error { return b.closed() }
 
-func (b *ownerBox) close() error {
+func (b *ownerBox) close(ctx context.Context) error {
 	removeBox(b.Data)
 	b.owner.Close()
-	finish, cancel := context.WithTimeout(context.Background(), ownerFinish)
+	finish, cancel := context.WithTimeout(ctx, ownerFinish)
 	defer cancel()
 	if b.http.Shutdown(finish) != nil {
 		_ = b.http.Close()

@@ -37,6 +37,10 @@ type Buyer interface {
 	Transcript(ctx context.Context, taskID string) (io.ReadCloser, error)
 }
 
+// LeaveMsg ends the dashboard without a question, behind a blank frame, as a signal
+// asks for.
+type LeaveMsg struct{}
+
 // FactsMsg carries what happened since the last one: the pump sends at most one
 // about every 33 ms.
 type FactsMsg struct{ Facts []fleet.Fact }

@@ -154,7 +154,7 @@ func frameActions() []action {
 		action{id: "help", keys: []string{"?"}, help: "keys", long: "the keys as they are now", group: groupFrame, on: onNothing,
 			run: (*Model).openHelp},
 		action{id: "suspend", keys: []string{"ctrl+z"}, help: "suspend", long: "back to the shell; fg returns", group: groupFrame, on: onNothing,
-			run: func(*Model, []subject) tea.Cmd { return tea.Suspend }},
+			run: (*Model).suspend},
 		action{id: "quit", keys: []string{"q"}, help: "quit", long: "leave; asks first if something would stop", group: groupFrame, on: onNothing,
 			run: (*Model).quit},
 	)

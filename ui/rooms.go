@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"runtime"
 	"strings"
 	"time"
 
@@ -315,6 +316,13 @@ func (m *Model) quit([]subject) tea.Cmd {
 func (m *Model) leave() tea.Cmd {
 	m.end.left = true
 	return tea.Quit
+}
+
+// suspend gives the terminal back to the shell behind a blank frame. Where nothing
+// can be suspended the frame stays.
+func (m *Model) suspend([]subject) tea.Cmd {
+	m.end.left = runtime.GOOS != "windows"
+	return tea.Suspend
 }
 
 // whatStops says what would stop with this program.

@@ -45,7 +45,10 @@ func (m *Model) routeRest(msg tea.Msg) tea.Cmd {
 	case tea.FocusMsg:
 		return m.onFocus()
 	case tea.ResumeMsg:
+		m.end.left = false
 		return m.readTime()
+	case LeaveMsg:
+		return m.leave()
 	case tea.BlurMsg:
 		m.pointer.focused = false
 	case actDone:
@@ -115,7 +118,7 @@ func (m *Model) onSmallKey(k tea.KeyPressMsg) tea.Cmd {
 		m.end.interrupted = k.String() == "ctrl+c"
 		return m.leave()
 	case "ctrl+z":
-		return tea.Suspend
+		return m.suspend(nil)
 	}
 	return nil
 }
