@@ -1,0 +1,184 @@
+package ui_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"signalbox/model/acmp"
+	"signalbox/model/acop"
+	"signalbox/model/fleet"
+	"signalbox/ui"
+	"signalbox/ui/uitest"
+)
+
+// output is one more line of a task.
+func output(task string, seq int64, line string) fleet.Fact {
+	data, _ := json.Marshal(line + "\n")
+	return fleet.TaskHappened{Event: acmp.TaskEvent{Kind: acmp.EventChunk, TaskID: task, At: time.Now(), Provider: "local",
+		Seq: seq, Chunk: acmp.Payload{Type: "text", Data: data}}}
+}
+
+// endsSoon fails unless the program ends within a second of the terminal's time.
+func (r *rig) endsSoon(what string) {
+	r.t.Helper()
+	for begin := time.Now(); !r.Ended(); r.Wait(10 * time.Millisecond) {
+		if d := time.Since(begin); d > time.Second {
+			r.t.Fatalf("%s: it runs on after %v\n%s", what, d, r.Screen())
+		}
+	}
+}
+
+// B86: q ends the program within a second, whatever streams in at that moment,
+// and whoever sends is let go. A sender that stayed would fail the bubble.
+func TestQuitWhileEverythingStreams(t *testing.T) {
+	for n := range 12 {
+		bubble(t, func(t *testing.T) {
+			r := world(t, ui.Options{Passing: true}, uitest.Options{W: 80, H: 24})
+			stop := make(chan struct{})
+			for i := range 20 {
+				id := fmt.Sprint("task_", i)
+				r.facts(uitest.TaskFacts(id, "x", time.Now())[0])
+				go func() {
+					tick := time.NewTicker(10 * time.Millisecond)
+					defer tick.Stop()
+					for seq := int64(0); ; seq++ {
+						select {
+						case <-stop:
+							return
+						case <-tick.C:
+							r.Program().Send(ui.FactsMsg{Facts: []fleet.Fact{output(id, seq, "a line")}})
+						}
+					}
+				}()
+			}
+			r.Wait(50*time.Millisecond + time.Duration(n)*3*time.Millisecond/2) // at another phase of the frame each time
+			r.Program().Send(uitest.Key("q"))
+			r.endsSoon("q under load")
+			r.Wait(50 * time.Millisecond) // the senders go on against a program that has ended
+			close(stop)
+		})
+	}
+}
+
+// B86: q ends the program before its first frame, and while the owner owes an
+// answer.
+func TestQuitAtBadMoments(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := tea.NewProgram(ui.New(t.Context(), ui.Options{}), tea.WithInput(strings.NewReader("")), tea.WithOutput(io.Discard),
+			tea.WithWindowSize(80, 24), tea.WithoutSignalHandler())
+		done := make(chan struct{})
+		go func() { defer close(done); _, _ = p.Run() }()
+		p.Send(uitest.Key("q"))
+		select {
+		case <-done:
+		case <-time.After(time.Second):
+			t.Error("before the first frame: it runs on")
+			p.Kill()
+			<-done
+		}
+		time.Sleep(10 * time.Minute) // what it had begun runs out
+		synctest.Wait()
+	})
+	bubble(t, func(t *testing.T) {
+		owner := &uitest.FakeOwner{Hold: make(chan struct{})}
+		r := world(t, ui.Options{Owner: owner, Passing: true}, uitest.Options{W: 120, H: 40})
+		r.to("decide")
+		r.Keys("d", "y")
+		if len(owner.Acts()) != 1 {
+			t.Fatalf("nothing is under way\n%s", r.Screen())
+		}
+		r.Program().Send(uitest.Key("q"))
+		r.endsSoon("q while the owner owes an answer")
+	})
+}
+
+// B95: one more line of output on a large screen costs a slow link less than 500
+// bytes, and the screen is not cleared for it.
+func TestOneLineIsFewBytes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 200, H: 60})
+		r.Keys("3")
+		r.facts(output("task_b1b2b3b4b5", 5, "alive again"))
+		for n := range 5 {
+			before := len(r.Written())
+			r.facts(output("task_b1b2b3b4b5", int64(6+n), fmt.Sprint("fresh line ", n)))
+			r.Must(fmt.Sprint("fresh line ", n))
+			wrote := r.Written()[before:]
+			if len(wrote) > 500 || strings.Contains(wrote, "\x1b[2J") || strings.Contains(wrote, "\x1b[J") {
+				t.Errorf("line %d: %d bytes: %.600q", n, len(wrote), wrote)
+			}
+		}
+	})
+}
+
+// stopped is a terminal that takes nothing while it is held, as after ctrl+s.
+type stopped struct {
+	mu    sync.Mutex // held while the terminal takes nothing
+	stuck chan struct{}
+	bytes atomic.Int64
+}
+
+func (s *stopped) Write(p []byte) (int, error) {
+	if !s.mu.TryLock() {
+		select {
+		case s.stuck <- struct{}{}:
+		default:
+		}
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	s.bytes.Add(int64(len(p)))
+	return len(p), nil
+}
+
+// B95: a terminal that took nothing for a while gets the present frame once it
+// does again, and not those it missed; no fact and no key is lost. It needs a real
+// clock: a bubble's stands still while the renderer holds its lock.
+func TestStoppedTerminal(t *testing.T) {
+	term := &stopped{stuck: make(chan struct{}, 1)}
+	m := ui.New(t.Context(), ui.Options{Passing: true})
+	p := tea.NewProgram(m, tea.WithInput(nil), tea.WithOutput(term), tea.WithWindowSize(120, 40), tea.WithColorProfile(colorprofile.TrueColor), tea.WithoutSignalHandler())
+	done := make(chan struct{})
+	go func() { defer close(done); _, _ = p.Run() }()
+	p.Send(ui.FactsMsg{Facts: uitest.Facts(time.Now())})
+	p.Send(uitest.Key("3"))
+	term.mu.Lock()
+	before := term.bytes.Load()
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for n := range 1000 {
+			p.Send(ui.FactsMsg{Facts: []fleet.Fact{output("task_b1b2b3b4b5", int64(5+n), fmt.Sprint("fresh line ", n))}})
+		}
+		p.Send(uitest.Key("1"))
+		p.Send(ui.FactsMsg{Facts: []fleet.Fact{uitest.Changed(item(t, "work:db:index"), acop.VerbPost, 1900, time.Now())}})
+	}()
+	<-term.stuck
+	<-time.After(500 * time.Millisecond) // 30 frames that nobody takes
+	term.mu.Unlock()
+	<-sent
+	p.Quit()
+	<-done
+	if n := term.bytes.Load() - before; n > 100_000 {
+		t.Errorf("%d bytes: the frames were queued", n)
+	}
+	st := m.State()
+	if lines := st.Tasks["task_b1b2b3b4b5"].Output.Lines; st.Revision != 1900 || !slices.Contains(lines, "fresh line 0") || !slices.Contains(lines, "fresh line 999") {
+		t.Errorf("lost: revision %d, %d lines", st.Revision, len(lines))
+	}
+	if v := ansi.Strip(m.View().Content); !strings.Contains(v, "─ Queue") {
+		t.Errorf("the key was lost:\n%s", v)
+	}
+}
