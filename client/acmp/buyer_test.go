@@ -13,14 +13,16 @@ import (
 )
 
 // A-021, A-118 to A-121, A-083: chunks, heartbeats and the result, in order.
-func TestStreamedTask(t *testing.T) {
+func TestStreamedTask(t *testing.T) { overBoth(t, testStreamedTask) }
+
+func testStreamedTask(t *testing.T, start starter) {
 	p := newFakeProvider(t, 1000, func(w *answerWriter, _ wireRequest, _ int) {
 		w.chunk(0, "one ", false)
 		w.heartbeat(`,"progress":0.5,"detail":"half"`)
 		w.chunk(1, "two", true)
 		w.streamed()
 	})
-	b, rec := newBuyer(t, p.URL, func(o *Options) { o.StateDir = t.TempDir() })
+	b, rec := start(p, func(o *Options) { o.StateDir = t.TempDir() })
 	id := invoke(t, b, invocation(nil))
 	evs := rec.outcome(t, id)
 	if got, want := kinds(evs), "sent chunk heartbeat chunk result"; got != want {
@@ -86,7 +88,9 @@ func TestWireForm(t *testing.T) {
 
 // A-015, A-017, A-020, A-106: what is not advertised is refused here, and
 // nothing of ACMP goes out.
-func TestRefusedLocally(t *testing.T) {
+func TestRefusedLocally(t *testing.T) { overBoth(t, testRefusedLocally) }
+
+func testRefusedLocally(t *testing.T, start starter) {
 	cases := map[string]struct {
 		settings    string
 		change      func(*acmp.InvokeParams)
@@ -105,7 +109,7 @@ func TestRefusedLocally(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.output("x") })
 			p.settings = c.settings
-			b, _ := newBuyer(t, p.URL, nil)
+			b, _ := start(p, nil)
 			_, err := b.Invoke(t.Context(), invocation(c.change))
 			var r *Refusal
 			var e *acmp.Error
@@ -126,10 +130,12 @@ func TestRefusedLocally(t *testing.T) {
 
 // A-002, A-003, A-046, A-055, A-056, A-150: the terms and the payload go out as
 // they were given, and nothing but the messages of the protocol does.
-func TestTermsOnTheWire(t *testing.T) {
+func TestTermsOnTheWire(t *testing.T) { overBoth(t, testTermsOnTheWire) }
+
+func testTermsOnTheWire(t *testing.T, start starter) {
 	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.output("x") })
 	const token = "~ü.weird/+=token=="
-	b, rec := newBuyer(t, p.URL, func(o *Options) { o.Providers[0].Token = NewSecret(token) })
+	b, rec := start(p, func(o *Options) { o.Providers[0].Token = NewSecret(token) })
 	in := acmp.Text("東京 👍🏽 \u2028 <b>&")
 	ceiling := jsonNumber("0.00500000000000000001")
 	rec.outcome(t, invoke(t, b, invocation(func(p *acmp.InvokeParams) {
@@ -154,7 +160,7 @@ func TestTermsOnTheWire(t *testing.T) {
 		if !slices.Contains(known, r.Method) {
 			t.Errorf("%s went out", r.Method)
 		}
-		if r.Header.Get("Authorization") != "Bearer "+token {
+		if r.Header != nil && r.Header.Get("Authorization") != "Bearer "+token {
 			t.Errorf("%s: token %q", r.Method, r.Header.Get("Authorization"))
 		}
 	}

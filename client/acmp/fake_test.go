@@ -89,18 +89,10 @@ func (p *fakeProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var req wireRequest
 	_ = json.Unmarshal(body, &req)
 	req.Header, req.Body, req.Ctx = r.Header, string(body), r.Context()
+	n := p.record(req)
 	p.mu.Lock()
-	if !p.forget {
-		p.requests = append(p.requests, req)
-	}
-	n, status := 0, p.status
-	for _, q := range p.requests {
-		if q.Method == acmp.MethodInvoke {
-			n++
-		}
-	}
+	status := p.status
 	p.mu.Unlock()
-	token(p.changed)
 	switch {
 	case r.Method != http.MethodPost:
 		w.WriteHeader(http.StatusMethodNotAllowed)
@@ -120,13 +112,34 @@ func (p *fakeProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// record notes req and gives how many invokes have come.
+func (p *fakeProvider) record(req wireRequest) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.forget {
+		p.requests = append(p.requests, req)
+	}
+	for _, q := range p.requests {
+		if q.Method == acmp.MethodInvoke {
+			n++
+		}
+	}
+	token(p.changed)
+	return n
+}
+
 func (p *fakeProvider) discover(w http.ResponseWriter, req wireRequest) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, p.discovery(req))
+}
+
+// discovery is the answer to server/discover.
+func (p *fakeProvider) discovery(req wireRequest) string {
 	ext := ""
 	if p.settings != "" {
 		ext = `"extensions":{"org.a2agora/acmp":` + p.settings + `}`
 	}
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],
 		"capabilities":{%s},"ttlMs":0,"cacheScope":"private"}}`, req.ID, ext)
 }
 
@@ -170,8 +183,10 @@ type answerWriter struct {
 	req     wireRequest
 	t       testing.TB
 	started bool
+	lines   *lineWriter // on stdio
 }
 
+// raw writes bytes of an event stream, which there is on HTTP only.
 func (w *answerWriter) raw(s string) {
 	if !w.started {
 		w.started = true
@@ -181,7 +196,13 @@ func (w *answerWriter) raw(s string) {
 	w.ResponseWriter.(http.Flusher).Flush()
 }
 
-func (w *answerWriter) event(s string) { w.raw("event: message\ndata: " + s + "\n\n") }
+func (w *answerWriter) event(s string) {
+	if w.lines != nil {
+		w.lines.line(s)
+		return
+	}
+	w.raw("event: message\ndata: " + s + "\n\n")
+}
 
 func (w *answerWriter) chunk(seq int, text string, final bool) {
 	w.event(chunkJSON(w.req.taskID(), seq, text, final))
@@ -230,7 +251,9 @@ func (w *answerWriter) fail(code int, data string) {
 
 // hang holds the stream open until the client goes or the test ends.
 func (w *answerWriter) hang() {
-	w.raw("") // headers
+	if w.lines == nil {
+		w.raw("") // headers
+	}
 	select {
 	case <-w.req.Ctx.Done():
 	case <-w.t.Context().Done():

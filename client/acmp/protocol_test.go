@@ -13,7 +13,9 @@ import (
 
 // A-040, A-086, A-094, A-122, A-124, A-154, D-13, B41: repeats are ignored, a late chunk is put in its place, what
 // is missing is a protocol error; so are the other faults of a result.
-func TestProtocolFaults(t *testing.T) {
+func TestProtocolFaults(t *testing.T) { overBoth(t, testProtocolFaults) }
+
+func testProtocolFaults(t *testing.T, start starter) {
 	cases := map[string]struct {
 		run  func(w *answerWriter)
 		text string
@@ -33,27 +35,23 @@ func TestProtocolFaults(t *testing.T) {
 			}
 			w.hang()
 		}, "", "chunk 0 is missing"},
-		"no final chunk":   {func(w *answerWriter) { w.chunk(0, "a", false); w.streamed() }, "a", "before the final chunk"},
-		"no output":        {func(w *answerWriter) { w.result(``) }, "", "no output"},
-		"output null":      {func(w *answerWriter) { w.result(`"output":null`) }, "", "no output"},
-		"other task":       {func(w *answerWriter) { w.result(`"task_id":"x","output":{"type":"text","data":""}`) }, "", "another task"},
-		"unknown type":     {func(w *answerWriter) { w.result(`"resultType":"input_required","output":{"type":"text","data":""}`) }, "", "unknown type"},
-		"no type, extra":   {func(w *answerWriter) { w.result(`"resultType":"-","new":[1],"output":{"type":"x/y","data":null}`) }, "", ""},
-		"no tokens":        {func(w *answerWriter) { w.result(`"tokens_used":"-","output":{"type":"text","data":""}`) }, "", "tokens_used"},
-		"no cost":          {func(w *answerWriter) { w.result(`"cost_cu":"-","output":{"type":"text","data":""}`) }, "", "cost_cu"},
-		"negative cost":    {func(w *answerWriter) { w.result(`"cost_cu":-1,"output":{"type":"text","data":""}`) }, "", "cost_cu"},
-		"wrong shape":      {func(w *answerWriter) { w.result(`"cost_cu":[],"output":7`) }, "", "cannot be read"},
-		"unreadable event": {func(w *answerWriter) { w.chunk(0, "a", false); w.raw("data: {oops\n\n"); w.hang() }, "a", "not a JSON-RPC message"},
-		"chunk too large": {func(w *answerWriter) {
-			w.raw("data: " + strings.Repeat("x", 2<<20) + "\n\n")
-			w.hang()
-		}, "", "larger than the limit of 1048576 bytes"},
+		"no final chunk":  {func(w *answerWriter) { w.chunk(0, "a", false); w.streamed() }, "a", "before the final chunk"},
+		"no output":       {func(w *answerWriter) { w.result(``) }, "", "no output"},
+		"output null":     {func(w *answerWriter) { w.result(`"output":null`) }, "", "no output"},
+		"other task":      {func(w *answerWriter) { w.result(`"task_id":"x","output":{"type":"text","data":""}`) }, "", "another task"},
+		"unknown type":    {func(w *answerWriter) { w.result(`"resultType":"input_required","output":{"type":"text","data":""}`) }, "", "unknown type"},
+		"no type, extra":  {func(w *answerWriter) { w.result(`"resultType":"-","new":[1],"output":{"type":"x/y","data":null}`) }, "", ""},
+		"no tokens":       {func(w *answerWriter) { w.result(`"tokens_used":"-","output":{"type":"text","data":""}`) }, "", "tokens_used"},
+		"no cost":         {func(w *answerWriter) { w.result(`"cost_cu":"-","output":{"type":"text","data":""}`) }, "", "cost_cu"},
+		"negative cost":   {func(w *answerWriter) { w.result(`"cost_cu":-1,"output":{"type":"text","data":""}`) }, "", "cost_cu"},
+		"wrong shape":     {func(w *answerWriter) { w.result(`"cost_cu":[],"output":7`) }, "", "cannot be read"},
+		"chunk too large": {func(w *answerWriter) { w.chunk(0, strings.Repeat("x", 2<<20), true); w.hang() }, "", "larger than the limit of 1048576 bytes"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { c.run(w) })
-			b, rec := newBuyer(t, p.URL, func(o *Options) { o.MaxMessage = 1 << 20 })
+			b, rec := start(p, func(o *Options) { o.MaxMessage = 1 << 20 })
 			evs := rec.outcome(t, invoke(t, b, invocation(nil)))
 			if got := outputText(evs); got != c.text {
 				t.Errorf("text %q, want %q", got, c.text)
@@ -69,13 +67,30 @@ func TestProtocolFaults(t *testing.T) {
 	}
 }
 
+// An event that is no message ends the task whose stream it is in; on a pipe it is
+// stray text (TestStdioNoise).
+func TestUnreadableEvent(t *testing.T) {
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
+		w.chunk(0, "a", false)
+		w.raw("data: {oops\n\n")
+		w.hang()
+	})
+	b, rec := newBuyer(t, p.URL, nil)
+	evs := rec.outcome(t, invoke(t, b, invocation(nil)))
+	if e := last(evs).Err; outputText(evs) != "a" || e == nil || !e.Local || !strings.Contains(e.Message, "not a JSON-RPC message") {
+		t.Errorf("%q %+v", outputText(evs), e)
+	}
+}
+
 // A-071: chunks that were not asked for are no output.
-func TestChunksNotAskedFor(t *testing.T) {
+func TestChunksNotAskedFor(t *testing.T) { overBoth(t, testChunksNotAskedFor) }
+
+func testChunksNotAskedFor(t *testing.T, start starter) {
 	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
 		w.chunk(0, "x", true)
 		w.output("whole")
 	})
-	b, rec := newBuyer(t, p.URL, nil)
+	b, rec := start(p, nil)
 	evs := rec.outcome(t, invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.Stream = false })))
 	if got := kinds(evs); got != "sent result" {
 		t.Errorf("events: %s", got)
@@ -83,12 +98,14 @@ func TestChunksNotAskedFor(t *testing.T) {
 }
 
 // A-001, A-005: an overcharge is found with decimals.
-func TestOvercharge(t *testing.T) {
+func TestOvercharge(t *testing.T) { overBoth(t, testOvercharge) }
+
+func testOvercharge(t *testing.T, start starter) {
 	for cost, want := range map[string]string{"0.3": "", "0.30000000000000001": "0.00000000000000001", "3e-1": "", "1": "0.7"} {
 		p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
-			w.raw("data: " + strings.Replace(w.resultJSON(`"output":{"type":"text","data":"x"}`), `"cost_cu":0`, `"cost_cu":`+cost, 1) + "\n\n")
+			w.event(strings.Replace(w.resultJSON(`"output":{"type":"text","data":"x"}`), `"cost_cu":0`, `"cost_cu":`+cost, 1))
 		})
-		b, rec := newBuyer(t, p.URL, nil)
+		b, rec := start(p, nil)
 		ceiling := jsonNumber("0.3")
 		evs := rec.outcome(t, invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.MaxPriceCU = &ceiling })))
 		end := last(evs)
@@ -99,7 +116,9 @@ func TestOvercharge(t *testing.T) {
 }
 
 // A-091, D-19: proofs are checked against the output, streamed or not.
-func TestProof(t *testing.T) {
+func TestProof(t *testing.T) { overBoth(t, testProof) }
+
+func testProof(t *testing.T, start starter) {
 	hash, err := acmp.ResultHash(acmp.Text("one two"))
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +139,7 @@ func TestProof(t *testing.T) {
 	}
 	for name, c := range cases {
 		p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { c.run(w) })
-		b, rec := newBuyer(t, p.URL, nil)
+		b, rec := start(p, nil)
 		evs := rec.outcome(t, invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.ProofMethod = "result-hash" })))
 		if got := last(evs).ProofCheck; got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -130,12 +149,14 @@ func TestProof(t *testing.T) {
 
 // A-051, A-098, A-104, A-105, D-08: errors of the provider keep code and data and
 // are not ours; a timeout may be the provider's own verdict.
-func TestReceivedErrors(t *testing.T) {
+func TestReceivedErrors(t *testing.T) { overBoth(t, testReceivedErrors) }
+
+func testReceivedErrors(t *testing.T, start starter) {
 	for _, code := range []int{acmp.CodeBudgetExceeded, acmp.CodeTimeout, -33050, -32602, -32004, -32005} {
 		p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
 			w.fail(code, `{"task_id":"`+w.req.taskID()+`","detail":"why"}`)
 		})
-		b, rec := newBuyer(t, p.URL, nil)
+		b, rec := start(p, nil)
 		end := last(rec.outcome(t, invoke(t, b, invocation(nil))))
 		if end.Err == nil || end.Err.Code != code || end.Err.Local || end.Err.Data["detail"] != "why" {
 			t.Errorf("code %d: %+v", code, end.Err)
@@ -244,7 +265,9 @@ func TestNoRetry(t *testing.T) {
 }
 
 // The lead may send again by hand; the stream before counts no more.
-func TestResendByHand(t *testing.T) {
+func TestResendByHand(t *testing.T) { overBoth(t, testResendByHand) }
+
+func testResendByHand(t *testing.T, start starter) {
 	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, n int) {
 		w.chunk(0, fmt.Sprint(n), n == 2)
 		if n == 1 {
@@ -252,7 +275,7 @@ func TestResendByHand(t *testing.T) {
 		}
 		w.streamed()
 	})
-	b, rec := newBuyer(t, p.URL, nil)
+	b, rec := start(p, nil)
 	id := invoke(t, b, invocation(nil))
 	rec.await(t, id, acmp.EventChunk)
 	if err := b.Resend(t.Context(), id); err != nil {
@@ -265,7 +288,9 @@ func TestResendByHand(t *testing.T) {
 
 // D-07, A-136, A-143, A-144, B34: acmp/cancel first, then the wait for -33004;
 // one outcome, nothing after it.
-func TestCancel(t *testing.T) {
+func TestCancel(t *testing.T) { overBoth(t, testCancel) }
+
+func testCancel(t *testing.T, start starter) {
 	var p *fakeProvider
 	p = newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
 		w.chunk(0, "a", false)
@@ -279,7 +304,7 @@ func TestCancel(t *testing.T) {
 		w.chunk(1, "late", false)
 		w.fail(acmp.CodeCancelled, `{"task_id":"`+w.req.taskID()+`"}`)
 	})
-	b, rec := newBuyer(t, p.URL, func(o *Options) { o.Providers[0].Token = NewSecret("tok") })
+	b, rec := start(p, func(o *Options) { o.Providers[0].Token = NewSecret("tok") })
 	id := invoke(t, b, invocation(nil))
 	rec.await(t, id, acmp.EventChunk)
 	if err := b.Cancel(t.Context(), id, "why <not>"); err != nil {
@@ -289,8 +314,8 @@ func TestCancel(t *testing.T) {
 	if end.Err == nil || end.Err.Code != acmp.CodeCancelled || end.Err.Local {
 		t.Errorf("outcome %+v", end.Err)
 	}
-	h := p.seen(acmp.MethodCancel)[0].Header
-	if h.Get("Authorization") != "Bearer tok" || h.Get("Mcp-Method") != "acmp/cancel" || h.Get("Mcp-Protocol-Version") != protocolRevision {
+	h := p.seen(acmp.MethodCancel)[0].Header // none on a pipe
+	if h != nil && (h.Get("Authorization") != "Bearer tok" || h.Get("Mcp-Method") != "acmp/cancel" || h.Get("Mcp-Protocol-Version") != protocolRevision) {
 		t.Errorf("headers %v", h)
 	}
 	eventually(t, func() bool { return errors.Is(b.Cancel(t.Context(), id, ""), ErrEnded) }, "the task to be over")
@@ -300,9 +325,11 @@ func TestCancel(t *testing.T) {
 }
 
 // A cancel that nobody answers ends the task all the same, after a stated time.
-func TestCancelNotAcknowledged(t *testing.T) {
+func TestCancelNotAcknowledged(t *testing.T) { overBoth(t, testCancelNotAcknowledged) }
+
+func testCancelNotAcknowledged(t *testing.T, start starter) {
 	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.hang() })
-	b, rec := newBuyer(t, p.URL, func(o *Options) { o.CancelWait = 50 * time.Millisecond })
+	b, rec := start(p, func(o *Options) { o.CancelWait = 50 * time.Millisecond })
 	id := invoke(t, b, invocation(nil))
 	p.awaitRequest(acmp.MethodInvoke, 1)
 	if err := b.Cancel(t.Context(), id, ""); err != nil {
@@ -315,13 +342,15 @@ func TestCancelNotAcknowledged(t *testing.T) {
 }
 
 // A-144: a result that overtakes the cancel is the outcome.
-func TestResultWinsOverCancel(t *testing.T) {
+func TestResultWinsOverCancel(t *testing.T) { overBoth(t, testResultWinsOverCancel) }
+
+func testResultWinsOverCancel(t *testing.T, start starter) {
 	var p *fakeProvider
 	p = newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
 		p.awaitRequest(acmp.MethodCancel, 1)
 		w.output("done")
 	})
-	b, rec := newBuyer(t, p.URL, nil)
+	b, rec := start(p, nil)
 	id := invoke(t, b, invocation(nil))
 	p.awaitRequest(acmp.MethodInvoke, 1)
 	_ = b.Cancel(t.Context(), id, "")
@@ -332,7 +361,9 @@ func TestResultWinsOverCancel(t *testing.T) {
 
 // A-106 to A-108, A-111, A-114, A-157: input chunks count from 0, one final, after
 // a prefix in the invoke or none, while the output streams.
-func TestStreamedInput(t *testing.T) {
+func TestStreamedInput(t *testing.T) { overBoth(t, testStreamedInput) }
+
+func testStreamedInput(t *testing.T, start starter) {
 	var p *fakeProvider
 	p = newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
 		w.chunk(0, "x", false) // before the input has come
@@ -340,7 +371,7 @@ func TestStreamedInput(t *testing.T) {
 		w.chunk(1, "y", true)
 		w.streamed()
 	})
-	b, rec := newBuyer(t, p.URL, nil)
+	b, rec := start(p, nil)
 	prefix := acmp.Text("pre")
 	id := invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.Input, p.InputStream = &prefix, true }))
 	rec.await(t, id, acmp.EventChunk)

@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 func runChild(role string) {
 	say := func(format string, a ...any) { fmt.Printf(format+"\n", a...) }
 	switch role {
+	case "relay":
+		runRelay()
+		return
 	case "noisy":
 		fmt.Fprint(os.Stderr, strings.Repeat("x", 200<<10)+"\xff")
 		os.Stdout.WriteString("ready on stdio\n\n\xc3\x28\n{\"broken\n")
