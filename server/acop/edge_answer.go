@@ -63,8 +63,11 @@ func (v *visit) actOutcome(ep *endpoint) (*outcome, *core.Error) {
 			return nil, unavailable("the request was given up while it waited")
 		}
 		defer leave()
-		if out, refused := s.service.replay(key); out != nil || refused != nil {
+		out, refused := s.service.replay(v.r.Context(), key)
+		if out != nil {
 			s.count.replays.Add(1)
+		}
+		if out != nil || refused != nil {
 			return out, refused
 		}
 	}

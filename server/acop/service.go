@@ -189,8 +189,12 @@ func (s *service) itemRevision(id string) uint64 {
 
 // replay answers a request that was carried out before (H-012). Both results
 // are nil when it is new.
-func (s *service) replay(key *idemKey) (*outcome, *core.Error) {
-	rec, rev, known := s.store.Idempotent(key.scope)
+func (s *service) replay(ctx context.Context, key *idemKey) (*outcome, *core.Error) {
+	rec, rev, known, err := s.store.Idempotent(ctx, key.scope)
+	if err != nil {
+		s.log.Error("read a remembered answer", "error", err)
+		return nil, unavailable("the owner cannot read its log now; ask again")
+	}
 	if !known {
 		return nil, nil
 	}

@@ -85,6 +85,13 @@ func shown(t *testing.T, dir string, after uint64) (map[string]any, [][]acop.Eve
 	d := dump(s)
 	delete(d, "ended")
 	delete(d, "intents")
+	for _, scope := range []string{"scope-1", "scope-2"} { // the first is too old
+		rec, rev, ok, err := s.Idempotent(t.Context(), scope)
+		if err != nil || ok != (scope == "scope-2") {
+			t.Errorf("the answer to %s: %v, %v", scope, ok, err)
+		}
+		d[scope] = fmt.Sprint(rec, rev)
+	}
 	var events [][]acop.Event
 	sub := subscribe(t, s, after, EventFilter{})
 	for at := after; at < s.Revision(); {

@@ -142,15 +142,14 @@ func dump(s *Store) map[string]any {
 	for it := range s.p.ends.after(nil) {
 		ends = append(ends, it.WorkItem.WorkItemID)
 	}
-	ans := map[string]Idempotency{}
-	revs := map[string]uint64{}
+	ans := map[string]string{}
 	for k, a := range s.p.answers.byScope {
-		ans[k], revs[k] = a.rec, a.rev
+		ans[fmt.Sprintf("%x", k)] = fmt.Sprint(a.own, a.act, a.content)
 	}
 	return map[string]any{
 		"head": s.p.head.rev, "sum": s.p.head.sum.String(), "items": s.p.items, "order": order, "tags": s.p.tags, "waits": s.p.waits,
 		"live": s.p.live, "ended": s.p.ended, "intents": s.p.intents, "entries": s.p.entries, "entriesOf": s.p.entriesOf,
-		"settings": s.p.settings, "answers": ans, "answerRevs": revs, "ends": ends,
+		"settings": s.p.settings, "answers": ans, "ends": ends,
 	}
 }
 

@@ -56,7 +56,7 @@ func (p *projection) apply(a *act, now time.Time) {
 	for _, r := range a.records {
 		p.applyRecord(r)
 		if r.rec.Idem != nil {
-			p.answers.add(*r.rec.Idem, a.rev, r.rec.AtUTC, now)
+			p.answers.add(r.rec.Idem, r.rev, a.rev, r.rec.AtUTC, now)
 		}
 		delete(p.heads, r.subject)
 	}

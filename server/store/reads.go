@@ -154,15 +154,6 @@ func (s *Store) Settings() acop.Settings {
 	return s.p.settings
 }
 
-// Idempotent returns the remembered answer to a request and the revision that
-// belongs to it. Answers are kept for at least 24 h, also over a restart (H-014).
-func (s *Store) Idempotent(scope string) (rec Idempotency, revision uint64, ok bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	a, ok := s.p.answers.byScope[scope]
-	return a.rec, a.rev, ok
-}
-
 // Snapshot returns all non-terminal items by id, their entries and the
 // settings at one revision, and counts the terminal ones. Identity and Role are
 // the caller's to fill in.
