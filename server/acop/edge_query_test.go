@@ -1,6 +1,8 @@
 package acop
 
 import (
+	"encoding/json"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -106,4 +108,35 @@ func TestTimes(t *testing.T) {
 	if got := b.item("t 2026-05-16T19:13:02.123456789Z").text("item.work_item.created_at_utc"); got != "2026-05-16T19:13:02.123Z" {
 		t.Errorf("stored as %s", got)
 	}
+}
+
+// FuzzQuery feeds every read with any query: it is taken or refused as a whole,
+// in JSON, and a filter that is told comes out as it was told.
+func FuzzQuery(f *testing.F) {
+	for _, q := range []string{"agent=a", "q=%ff", "status=ready&status=x", "a;b", "limit=99999999999999999999", "between=%2C", "cursor=eyJ9", "min_revision=0", "%00=1"} {
+		f.Add(q)
+	}
+	b := newBox(f, func(o *Options) { o.Config.RateLimit = RateLimit{PerSecond: 1e9, Burst: 1e9} })
+	b.put("w", nil, nil)
+	b.claim("w", "worker-http", 60)
+	f.Fuzz(func(t *testing.T, q string) {
+		for _, path := range []string{"work-items", "pickup", "claims", "blackboard", "snapshot"} {
+			r := httptest.NewRequest("GET", DefaultBasePath+path, nil)
+			r.Host, r.URL.RawQuery = "localhost", q
+			r.Header.Set("Authorization", "Bearer "+b.tokens["reader-01"])
+			if strings.Contains(q, "min_revision") {
+				continue // which may wait for 5 s
+			}
+			w := httptest.NewRecorder()
+			b.owner.Handler().ServeHTTP(w, r)
+			var doc struct{ Error struct{ Code string } }
+			if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil || w.Code != 200 && (w.Code != 400 || doc.Error.Code != "schema_violation") {
+				t.Fatalf("%s?%s: %d %s", path, q, w.Code, w.Body)
+			}
+			agent := r.URL.Query().Get("agent")
+			if w.Code == 200 && path == "claims" && agent != "" && agent != "worker-http" && strings.Contains(w.Body.String(), `"worker-http"`) {
+				t.Fatalf("%s?%s shows others: %s", path, q, w.Body)
+			}
+		}
+	})
 }

@@ -1,9 +1,7 @@
 package acop
 
 import (
-	"encoding/json"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -19,13 +17,12 @@ func loadFixtures(t *testing.T) map[string]fixture {
 	}
 	all := make(map[string]fixture, len(files))
 	for _, f := range files {
-		raw, err := os.ReadFile(f)
+		fx, err := loadFixture(f) // ours is their format with more in it
+		if err == nil {
+			err = fx.vacuous()
+		}
 		if err != nil {
 			t.Fatal(err)
-		}
-		var fx fixture
-		if err := json.Unmarshal(raw, &fx); err != nil {
-			t.Fatal(f, err)
 		}
 		all[fx.Name] = fx
 	}
