@@ -17,6 +17,10 @@ func newHookCommand(g *globals) *cobra.Command {
 			"given. It prolongs no lease.",
 		Example: "  signalbox hook claude --as claude-01 > .claude/settings.local.json\n" +
 			"  signalbox hook codex --as codex-01 >> ~/.codex/config.toml",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return failf(exitUsage, "say for which agent: `signalbox hook claude` or `signalbox hook codex`")
+		},
 	}
 	for _, kind := range []string{"claude", "codex"} {
 		cmd.AddCommand(newHookPrintCommand(g, kind))

@@ -221,3 +221,6 @@ func both(t *testing.T, test func(t *testing.T, r *agentRig, dial func(identity 
 		})
 	}
 }
+
+// shell runs a line as an agent runs its hooks.
+func shell(line string) *exec.Cmd { return exec.Command("/bin/sh", "-c", line) }

@@ -131,6 +131,9 @@ func (c *call) board(ctx context.Context, a *boardArgs, out *boardResult) (strin
 	return b.String(), nil
 }
 
-func (c *call) claims(context.Context, *noArgs, *claimsResult) (string, *acop.Error) {
+func (c *call) claims(ctx context.Context, _ *noArgs, _ *claimsResult) (string, *acop.Error) {
+	if _, err := c.owner.Claims(ctx, c.who); err != nil {
+		return "", refusalOf(err)
+	}
 	return "You are " + text.ID(c.who) + ".", nil
 }

@@ -13,7 +13,7 @@ import (
 // has lost, and the refusal if there was one.
 type standing struct {
 	You        string    `json:"you,omitempty" jsonschema:"your identity at the owner"`
-	YourClaims []holding `json:"your_claims" jsonschema:"the claims you hold now"`
+	YourClaims []holding `json:"your_claims" jsonschema:"the claims you hold now; null when that could not be read"`
 	LostClaims []loss    `json:"lost_claims,omitempty" jsonschema:"claims that ended without you: stop that work"`
 	Warnings   []string  `json:"warnings,omitempty"`
 	Error      *fault    `json:"error,omitempty" jsonschema:"set when the call was refused; nothing was changed"`
@@ -178,7 +178,7 @@ func (s *standing) text() string {
 			b.WriteString("; renew it yourself with acop_update_claim.")
 		}
 	}
-	if len(s.YourClaims) == 0 {
+	if s.YourClaims != nil && len(s.YourClaims) == 0 {
 		b.WriteString("\nYou hold no claims.")
 	}
 	for _, w := range s.Warnings {

@@ -223,9 +223,6 @@ func (s *Server) refuse(t tool, res result, st *standing, e *acop.Error) *sdk.Ca
 	}
 	f := faultOf(t.about.Name, e)
 	st.Error = f
-	if st.YourClaims == nil {
-		st.YourClaims = []holding{}
-	}
 	*res.common() = *st
 	said := fmt.Sprintf("Refused (%s): %s.\nWhat to do: %s.", f.Code, strings.TrimSuffix(f.Message, "."), strings.TrimSuffix(f.Next, "."))
 	if more, ok := res.(*claimResult); ok && len(more.AlsoReady) > 0 {
@@ -248,12 +245,13 @@ func answer(res result, said string, isError bool) *sdk.CallToolResult {
 // standing reads what the caller holds, renews it over HTTP, and tells what was
 // lost since it was last told.
 func (s *Server) standing(ctx context.Context, c *call) *standing {
-	st := &standing{You: c.who, YourClaims: []holding{}}
+	st := &standing{You: c.who}
 	held, err := c.owner.Claims(ctx, c.who)
-	if err != nil {
-		st.Warnings = append(st.Warnings, "what you hold could not be read now; ask with "+toolClaims)
+	if err != nil { // not to know is not to hold nothing
+		st.Warnings = append(st.Warnings, "what you hold could not be read now; ask with "+toolClaims+" before you go on")
 		return st
 	}
+	st.YourClaims = []holding{}
 	s.keeper.observe(c.who, held)
 	if c.http && s.keeper.renewAll(ctx, c.owner, c.who, held) {
 		if again, err := c.owner.Claims(ctx, c.who); err == nil {

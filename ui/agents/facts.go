@@ -67,6 +67,9 @@ func leaseFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
 	if h := l.LastHeartbeat; h != nil {
 		f.AddProse("", strings.TrimSpace(h.ProgressStatus+" "+h.ProgressSummary), 400, st.Muted)
 	}
+	if odds := pane.Odds(r.item); odds != "" {
+		f.AddProse("warning", odds, 400, st.Warn)
+	}
 	progress, style := pane.Ago(r.agent.LastProgress, c.OwnerNow()), st.Text
 	if r.agent.NoProgress {
 		progress, style = "renews, but none for "+kit.Ago(r.agent.LastProgress, c.OwnerNow()), st.Warn

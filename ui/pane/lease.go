@@ -55,7 +55,7 @@ func Odds(it *acop.Item) string {
 	if said == "" {
 		return ""
 	}
-	return "item says " + string(it.Status()) + ", agent says " + Clean(said, 30)
+	return "agent says " + Clean(said, 30) + ", item says " + string(it.Status())
 }
 
 // Bar draws the lease in n cells.

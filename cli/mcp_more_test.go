@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"signalbox/model/acop"
+)
+
+// inspectorPackage is the official MCP Inspector; later ones need a newer Node.
+const inspectorPackage = "@modelcontextprotocol/inspector@0.21.2"
+
+// inspector runs the Inspector's command line and returns what it printed.
+func (r *agentRig) inspector(args ...string) []byte {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, inspectorProgram(r.t), append([]string{"--cli"}, args...)...)
+	cmd.Env = r.env()
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		r.t.Fatalf("inspector %v: %v\n%s%s", args, err, out, said.String())
+	}
+	return out
+}
+
+var findInspector = sync.OnceValues(func() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "npx", "-y", "-p", inspectorPackage, "which", "mcp-inspector").Output()
+	return strings.TrimSpace(string(out)), err
+})
+
+// inspectorProgram is the Inspector's program; it skips where it cannot be had.
+func inspectorProgram(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: the MCP Inspector is left out")
+	}
+	if _, err := exec.LookPath("npx"); err != nil {
+		t.Skip("npx is not installed: the MCP Inspector is left out")
+	}
+	path, err := findInspector()
+	if err != nil || path == "" {
+		t.Skipf("the MCP Inspector cannot be had here (no registry?): %v", err)
+	}
+	return path
+}
+
+// TestInspectorCallsEveryTool lets the official Inspector list and call every tool
+// on both transports against the real binary.
+func TestInspectorCallsEveryTool(t *testing.T) {
+	t.Parallel()
+	inspectorProgram(t)
+	for _, way := range []string{"stdio", "http"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			r := newAgentRig(t)
+			reach := []string{binary(t), "mcp", "--as", "claude-01"}
+			if way == "http" {
+				reach = []string{r.mcpURL(), "--transport", "http", "--header", "Authorization: Bearer " + r.token("claude-01", acop.RoleWorker)}
+			}
+			var list struct {
+				Tools []struct{ Name string }
+			}
+			if err := json.Unmarshal(r.inspector(append(reach, "--method", "tools/list")...), &list); err != nil || len(list.Tools) != 10 {
+				t.Fatalf("tools/list: %v %+v", err, list)
+			}
+			called := map[string]bool{}
+			call := func(tool string, args ...string) told {
+				t.Helper()
+				called[tool] = true
+				words := append(append([]string{}, reach...), "--method", "tools/call", "--tool-name", tool)
+				for _, a := range args {
+					words = append(words, "--tool-arg", a)
+				}
+				var res struct {
+					IsError           bool
+					StructuredContent told
+				}
+				if err := json.Unmarshal(r.inspector(words...), &res); err != nil || res.IsError || res.StructuredContent.You != "claude-01" {
+					t.Fatalf("%s %v: %v %+v", tool, args, err, res)
+				}
+				return res.StructuredContent
+			}
+			r.put("w-9", nil)
+			call("acop_create_work_item", "work_item_id=w-1", "title=Do it", "work_kind=implement")
+			call("acop_pickup")
+			call("acop_list_work", `status=["ready"]`)
+			call("acop_get_work_item", "work_item_id=w-1")
+			claim := call("acop_claim_work_item", "work_item_id=w-1", "requested_ttl_seconds=600").Claim
+			call("acop_my_claims")
+			call("acop_post_blackboard", "work_item_id=w-1", "entry_kind=finding", "summary=seen")
+			call("acop_blackboard", "work_item_id=w-1")
+			call("acop_update_claim", "claim_id="+claim.ClaimID, "action=heartbeat", "progress_summary=half")
+			call("acop_update_claim", "claim_id="+claim.ClaimID, "action=complete", `completion_evidence={"validation_results":[],"artifact_ids":["a"]}`)
+			// Nobody accepts their own work: the lead completes another item.
+			lead := r.connect("lead-01", &sdk.StreamableClientTransport{Endpoint: r.mcpURL(), HTTPClient: bearer(r.box.token)})
+			id := lead.must("acop_claim_work_item", `{"work_item_id":"w-9"}`).Claim.ClaimID
+			lead.must("acop_update_claim", `{"claim_id":"`+id+`","action":"complete"}`)
+			call("acop_accept_handoff", "work_item_id=w-9")
+			for _, tool := range list.Tools {
+				if !called[tool.Name] {
+					t.Errorf("%s was listed and not called", tool.Name)
+				}
+			}
+		})
+	}
+}
+
+// TestLeadWatchesAnAgent has an agent that only speaks MCP work while the lead
+// looks at the dashboard, until it hangs and loses its lease by itself.
+func TestLeadWatchesAnAgent(t *testing.T) {
+	t.Parallel()
+	r := newAgentRig(t)
+	r.put("w-1", nil)
+	s := newScreen(t, 130, 40, []string{"TERM=xterm-256color", "XDG_STATE_HOME=" + r.state, "SIGNALBOX_SERVER=" + r.box.url,
+		"SIGNALBOX_TOKEN_FILE=" + leadTokenFile(r.box.data)}, binary(t))
+	s.waitText("Board 1")
+	s.keys("5")
+	a := r.connect("claude-01", &sdk.CommandTransport{Command: r.command("mcp", "--as", "claude-01", "--stale-after", "5s")})
+	id := a.must("acop_claim_work_item", `{"work_item_id":"w-1","requested_ttl_seconds":3}`).Claim.ClaimID
+	s.waitText("claude-01", "w-1")
+	a.must("acop_update_claim", `{"claim_id":"`+id+`","action":"heartbeat","progress_summary":"half of the tests pass"}`)
+	s.waitText("half of the tests pass")
+	// It hangs: no call any more, its process lives.
+	s.waitFor("the lease to end", func(shown string) bool { return !strings.Contains(shown, "half of the tests pass") })
+	waitFor(t, "the item to be ready again", func() bool { return r.item("w-1").Status() == acop.StatusReady })
+	s.keys("q")
+}
+
+// TestAgentOutlivesItsBox starts the agent before the box, stops and starts the
+// box under it, and ends the agent by closing its input.
+func TestAgentOutlivesItsBox(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	data := filepath.Join(state, "signalbox", "box")
+	r := &agentRig{t: t, state: state}
+	cmd := r.command("mcp", "--as", "claude-01")
+	a := r.connect("claude-01", &sdk.CommandTransport{Command: cmd})
+	if got := a.refused(acop.CodeUnavailable, "acop_pickup", `{}`); !strings.Contains(got.text, "no local box is running") {
+		t.Errorf("without a box: %s", got.text)
+	}
+	r.box = startServe(t, data)
+	r.put("w-1", nil)
+	a.must("acop_claim_work_item", `{"work_item_id":"w-1","requested_ttl_seconds":600}`)
+	r.box.stop(syscall.SIGTERM)
+	a.refused(acop.CodeUnavailable, "acop_my_claims", `{}`)
+	r.box = startServe(t, data)
+	if got := a.must("acop_my_claims", `{}`); len(got.Claims) != 1 || !got.Claims[0].AutoRenew {
+		t.Errorf("after the restart, elsewhere: %s", got.text)
+	}
+	if err := a.Close(); err != nil || cmd.ProcessState.ExitCode() != 0 {
+		t.Errorf("the end of its input: %v, exit %d", err, cmd.ProcessState.ExitCode())
+	}
+}
+
+// TestAgentEndsOnSIGTERM: the process goes at once, its claim stays with the owner.
+func TestAgentEndsOnSIGTERM(t *testing.T) {
+	t.Parallel()
+	r := newAgentRig(t)
+	cmd := r.command("mcp", "--as", "claude-01")
+	in, err := cmd.StdinPipe() // stays open
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	answer := make([]byte, 1)
+	if _, err := out.Read(answer); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("on SIGTERM: %v", err)
+	}
+}
