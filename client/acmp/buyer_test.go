@@ -45,43 +45,139 @@ func testStreamedTask(t *testing.T, start starter) {
 	}
 }
 
-// A-018, A-027 to A-031, A-039, A-041, A-043, A-076, A-146, A-147: what goes over the wire.
+// A-018, A-027 to A-031, A-039, A-041, A-043, A-076, A-106, A-107, A-146, A-147: what
+// goes over the wire: every message by itself, whole, with what each must carry.
 func TestWireForm(t *testing.T) {
-	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.output("x") })
+	var p *fakeProvider
+	p = newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
+		p.awaitRequest(acmp.MethodCancel, 1)
+		w.fail(acmp.CodeCancelled, `{}`)
+	})
 	b, rec := newBuyer(t, p.URL, func(o *Options) { o.Providers[0].Token = NewSecret("SECRET123") })
-	id := invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.Stream = false }))
+	id := invoke(t, b, invocation(func(p *acmp.InvokeParams) { withInput(p); p.Stream = false }))
+	giveInput(t, b, id, "a b", false)
+	if err := b.Cancel(t.Context(), id, ""); err != nil {
+		t.Fatal(err)
+	}
 	rec.outcome(t, id)
-	req := p.seen(acmp.MethodInvoke)[0]
+	for _, r := range p.all() {
+		checkHeaders(t, r)
+		checkMessage(t, r)
+	}
+	golden := map[string]string{
+		acmp.MethodInputChunk: `{"jsonrpc":"2.0","method":"acmp/inputChunk","params":{"task_id":"` + id + `","seq":0,"chunk":{"type":"text","data":"a b"},"final":false}}`,
+		acmp.MethodCancel:     `{"jsonrpc":"2.0","method":"acmp/cancel","params":{"task_id":"` + id + `"}}`,
+	}
+	for method, want := range golden {
+		if got := p.seen(method); len(got) != 1 || strings.TrimSpace(got[0].Body) != want {
+			t.Errorf("%s: %v, want %s", method, got, want)
+		}
+	}
+	body := p.seen(acmp.MethodInvoke)[0].Body
+	for _, not := range []string{"max_price_cu", "escrow_id", "null", `"input":`} {
+		if strings.Contains(body, not) {
+			t.Errorf("invoke holds %s: %s", not, body)
+		}
+	}
+}
+
+func checkHeaders(t *testing.T, r wireRequest) {
+	t.Helper()
 	for name, want := range map[string]string{
 		"Accept": "application/json, text/event-stream", "Content-Type": "application/json",
-		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "acmp/invoke", "Authorization": "Bearer SECRET123",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": r.Method, "Authorization": "Bearer SECRET123",
+		"Last-Event-ID": "", "Mcp-Session-Id": "",
 	} {
-		if got := req.Header.Get(name); got != want {
-			t.Errorf("header %s: %q, want %q", name, got, want)
+		if got := r.Header.Get(name); got != want {
+			t.Errorf("%s: header %s: %q, want %q", r.Method, name, got, want)
 		}
 	}
-	for _, want := range []string{`"io.modelcontextprotocol/protocolVersion":"2026-07-28"`, `"org.a2agora/acmp"`,
-		`"io.modelcontextprotocol/clientInfo"`, `"task_id":"` + id + `"`} {
-		if !strings.Contains(req.Body, want) {
-			t.Errorf("invoke lacks %s: %s", want, req.Body)
-		}
+}
+
+// checkMessage holds one body against JSON-RPC and, where it is a request, MCP's _meta.
+func checkMessage(t *testing.T, r wireRequest) {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(r.Body))
+	var m struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Method  string          `json:"method"`
+		Result  json.RawMessage `json:"result"`
+		Error   json.RawMessage `json:"error"`
+		Params  struct {
+			Meta struct {
+				Version string                         `json:"io.modelcontextprotocol/protocolVersion"`
+				Info    struct{ Name, Version string } `json:"io.modelcontextprotocol/clientInfo"`
+				Caps    *struct {
+					Extensions map[string]struct{ Version, Role string } `json:"extensions"`
+				} `json:"io.modelcontextprotocol/clientCapabilities"`
+			} `json:"_meta"`
+		} `json:"params"`
 	}
-	for _, not := range []string{"max_price_cu", "escrow_id", "null", "SECRET123"} {
-		if strings.Contains(req.Body, not) {
-			t.Errorf("invoke holds %s: %s", not, req.Body)
+	if err := dec.Decode(&m); err != nil || dec.More() {
+		t.Errorf("not one object: %s, %v", r.Body, err)
+		return
+	}
+	if m.JSONRPC != "2.0" || m.Method == "" || m.Result != nil || m.Error != nil || string(m.ID) == "null" || strings.Contains(r.Body, "SECRET123") {
+		t.Errorf("neither a request nor a notification of ours: %s", r.Body)
+	}
+	request := m.Method == "server/discover" || m.Method == acmp.MethodInvoke
+	if request != (len(m.ID) > 0) {
+		t.Errorf("%s with the id %q", m.Method, m.ID)
+	}
+	if !request {
+		return
+	}
+	meta := m.Params.Meta
+	if meta.Version != r.Header.Get("Mcp-Protocol-Version") || meta.Info.Name == "" || meta.Info.Version == "" || meta.Caps == nil ||
+		meta.Caps.Extensions[acmp.ExtensionID].Version != acmp.Version || meta.Caps.Extensions[acmp.ExtensionID].Role != "buyer" {
+		t.Errorf("_meta of %s: %s", m.Method, r.Body)
+	}
+}
+
+// A-016, A-025, A-133, A-154: what is not declared is off and what is not known means
+// nothing; a provider with nothing but acmp/invoke serves a plain task.
+func TestPlainProvider(t *testing.T) { overBoth(t, testPlainProvider) }
+
+func testPlainProvider(t *testing.T, start starter) {
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.output("x") })
+	p.settings = `{"version":"0.1.9","role":"provider","accepts":["acmp/invoke","acmp/new"],"later":{"a":[1]}}`
+	b, rec := start(p, nil)
+	evs := rec.outcome(t, invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.Stream = false })))
+	if kinds(evs) != "sent result" || evs[0].HeartbeatInterval != 0 {
+		t.Errorf("%s %+v", kinds(evs), last(evs).Err)
+	}
+	if body := p.seen(acmp.MethodInvoke)[0].Body; strings.Contains(body, `"stream"`) || strings.Contains(body, `"input_stream"`) {
+		t.Errorf("invoke %s", body)
+	}
+}
+
+// A-023, A-057, A-058, A-059: what is for a task nobody waits for, goes the wrong way or
+// is not known reaches no task and hurts none.
+func TestStrayMessages(t *testing.T) { overBoth(t, testStrayMessages) }
+
+func testStrayMessages(t *testing.T, start starter) {
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) {
+		w.event(chunkJSON("task_of_nobody", 0, "stray", true))
+		w.event(`{"jsonrpc":"2.0","method":"acmp/heartbeat","params":{"task_id":"task_of_nobody"}}`)
+		for _, method := range []string{acmp.MethodInputChunk, acmp.MethodCancel, "acmp/new", "notifications/message"} {
+			w.event(`{"jsonrpc":"2.0","method":"` + method + `","params":{"task_id":"` + w.req.taskID() + `","seq":0,"chunk":{"type":"text","data":"stray"}}}`)
+		}
+		w.event(`{"jsonrpc":"2.0","id":77,"method":"acmp/invoke","params":{"task_id":"t"}}`)
+		w.event(`{"jsonrpc":"2.0","id":78,"method":"acmp/streamChunk","params":{"task_id":"` + w.req.taskID() + `","seq":0,"chunk":{"type":"text","data":"stray"},"final":false}}`)
+		w.chunk(0, "mine", true)
+		w.streamed()
+	})
+	b, rec := start(p, nil)
+	for range 2 {
+		evs := rec.outcome(t, invoke(t, b, invocation(nil)))
+		if kinds(evs) != "sent chunk result" || outputText(evs) != "mine" {
+			t.Errorf("%s %q %+v", kinds(evs), outputText(evs), last(evs).Err)
 		}
 	}
 	for _, r := range p.all() {
-		if r.Header.Get("Authorization") != "Bearer SECRET123" {
-			t.Errorf("%s came without the token", r.Method)
-		}
-		if string(r.ID) == "null" {
-			t.Errorf("%s has the id null", r.Method)
-		}
-		for _, h := range []string{"Last-Event-ID", "Mcp-Session-Id"} {
-			if r.Header.Get(h) != "" {
-				t.Errorf("%s with %s", r.Method, h)
-			}
+		if string(r.ID) == "77" || string(r.ID) == "78" {
+			t.Errorf("a request of the provider was answered: %s", r.Body)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -399,9 +398,20 @@ func TestInputAfterTheEnd(t *testing.T) {
 	if err := b.Input(t.Context(), "nobody", acmp.Text("a"), false); !errors.Is(err, ErrUnknownTask) {
 		t.Error(err)
 	}
-	id = invoke(t, b, invocation(func(p *acmp.InvokeParams) { p.TaskID = fmt.Sprint("own", 1) }))
+}
+
+// a task that was started without streamed input takes none, and nothing goes
+// out.
+func TestInputNotAskedFor(t *testing.T) {
+	p := newFakeProvider(t, 0, func(w *answerWriter, _ wireRequest, _ int) { w.hang() })
+	b, rec := newBuyer(t, p.URL, nil)
+	id := invoke(t, b, invocation(nil))
+	rec.await(t, id, acmp.EventSent)
 	var e *acmp.Error
-	if err := b.Input(t.Context(), id, acmp.Text("a"), false); !errors.Is(err, ErrEnded) && (!errors.As(err, &e) || e.Code != acmp.CodeFeatureUnsupported) {
-		t.Errorf("a task without streamed input: %v", err)
+	if err := b.Input(t.Context(), id, acmp.Text("a"), false); !errors.As(err, &e) || e.Code != acmp.CodeFeatureUnsupported || !e.Local {
+		t.Errorf("%v", err)
+	}
+	if got := p.seen(acmp.MethodInputChunk); len(got) > 0 {
+		t.Errorf("sent: %v", got)
 	}
 }

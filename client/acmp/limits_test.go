@@ -2,6 +2,7 @@ package acmp
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -266,15 +267,26 @@ func TestTranscriptsStayBounded(t *testing.T) {
 	}, "old transcripts to go")
 }
 
-// ids differ and hold at least 96 random bits.
+// a million ids differ, and each holds 128 bits that are random: over all of
+// them each bit is set as often as not.
 func TestTaskIDs(t *testing.T) {
-	seen := map[string]bool{}
-	for range 100_000 {
-		id := NewTaskID()
-		if seen[id] || len(id) < len("task_")+16 {
-			t.Fatalf("id %s", id)
+	const n = 1_000_000
+	seen := make(map[[16]byte]bool, n)
+	var ones [128]int
+	for range n {
+		raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(NewTaskID(), "task_"))
+		if err != nil || len(raw) != 16 || seen[[16]byte(raw)] {
+			t.Fatalf("id of %x, %v", raw, err)
 		}
-		seen[id] = true
+		seen[[16]byte(raw)] = true
+		for i := range ones {
+			ones[i] += int(raw[i/8] >> (i % 8) & 1)
+		}
+	}
+	for i, k := range ones {
+		if d := k - n/2; d > 5000 || d < -5000 { // ten standard deviations
+			t.Errorf("bit %d is set in %d of %d ids", i, k, n)
+		}
 	}
 }
 

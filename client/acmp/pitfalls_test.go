@@ -75,6 +75,41 @@ func TestCloseLeavesNothing(t *testing.T) {
 	eventually(t, func() bool { return runtime.NumGoroutine() <= before+5 }, "the goroutines to end")
 }
 
+// B86: the end comes within a second however much is flowing, over and over.
+func TestCloseWhileStreaming(t *testing.T) {
+	p := newFakeProvider(t, 1000, func(w *answerWriter, _ wireRequest, _ int) {
+		for i := 0; w.req.Ctx.Err() == nil; i++ {
+			w.chunk(i, "x", false)
+			select {
+			case <-w.req.Ctx.Done():
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	})
+	p.forget = true
+	for n := range 20 {
+		rec := &recorder{}
+		b, err := New(Options{Providers: []ProviderSpec{{Name: "p", URL: p.URL}}, Events: rec.event, ProbeEvery: time.Millisecond, KeepSilent: true, StateDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			id := invoke(t, b, invocation(timeout(600_000)))
+			if i == 0 {
+				rec.await(t, id, acmp.EventChunk)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // an end that hangs lasts longer on any machine
+		if err := b.Close(ctx); err != nil {
+			t.Errorf("run %d: %v", n, err)
+		}
+		cancel()
+		if got := len(left(b.disk)); got != 20 {
+			t.Errorf("run %d: %d tasks are left for the next run", n, got)
+		}
+	}
+}
+
 // B87: an answer that never ends or is nested without end costs a bounded amount
 // and ends as an error of the task.
 func TestEndlessAnswers(t *testing.T) {

@@ -169,6 +169,30 @@ func TestLiveness(t *testing.T) {
 	})
 }
 
+// A-134, A-143: after the verdict the provider is told to stop and why; what it says
+// then is dropped.
+func TestLateResultIsDropped(t *testing.T) {
+	var d0 *timed
+	run := func(w *answerWriter, _ wireRequest, _ int) {
+		d0.p.awaitRequest(acmp.MethodCancel, 1)
+		w.output("late")
+	}
+	for ms, why := range map[int64]string{60_000: "liveness lost", 2_500: "timeout_ms exceeded"} {
+		runTimed(t, 1000, run, nil, func(t *testing.T, d *timed) {
+			d0 = d
+			id := invoke(t, d.Buyer, invocation(timeout(ms)))
+			end, _ := d.outcome(t, id)
+			time.Sleep(time.Minute)
+			if evs := d.rec.of(id); end.Err == nil || end.Err.Code != acmp.CodeTimeout || kinds(evs) != "sent stalled error" {
+				t.Errorf("%s %+v", kinds(evs), end.Err)
+			}
+			if got := d.p.seen(acmp.MethodCancel); len(got) != 1 || !strings.Contains(got[0].Body, `"reason":"`+why+`"`) {
+				t.Errorf("cancels: %v", got)
+			}
+		})
+	}
+}
+
 // With KeepSilent the lead decides; the deadline still holds.
 func TestKeepSilent(t *testing.T) {
 	runTimed(t, 1000, hangs, func(o *Options) { o.KeepSilent = true }, func(t *testing.T, d *timed) {
