@@ -24,7 +24,7 @@ import (
 func TestInvokeSurvivesKill(t *testing.T) {
 	var runs atomic.Int32
 	gate := make(chan struct{})
-	p, err := provider.New(provider.Options{
+	p, err := provider.New(t.Context(), provider.Options{
 		ProviderID: "agent:test:local",
 		Capabilities: []provider.Capability{{Info: acmp.Capability{Name: "long"}, Handler: func(ctx context.Context, task *provider.Task) (provider.Output, error) {
 			runs.Add(1)

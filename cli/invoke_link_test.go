@@ -84,7 +84,7 @@ func (b *breaker) answer(c, up net.Conn) {
 func TestInvokeOverBreakingLink(t *testing.T) {
 	var runs atomic.Int32
 	const lines = 400
-	p, err := provider.New(provider.Options{
+	p, err := provider.New(t.Context(), provider.Options{
 		ProviderID: "agent:test:local", HeartbeatInterval: 200 * time.Millisecond,
 		Capabilities: []provider.Capability{{Info: acmp.Capability{Name: "long"}, Handler: func(_ context.Context, t *provider.Task) (provider.Output, error) {
 			runs.Add(1)

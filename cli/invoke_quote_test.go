@@ -15,7 +15,7 @@ import (
 // priced serves "work" for price; valid 0 makes no offers. It says who it is.
 func priced(t *testing.T, name, price string, valid time.Duration) string {
 	t.Helper()
-	p, err := provider.New(provider.Options{
+	p, err := provider.New(t.Context(), provider.Options{
 		ProviderID: "agent:" + name + ":local", OfferValid: valid,
 		Capabilities: []provider.Capability{{
 			Info: acmp.Capability{Name: "work", PriceCU: json.Number(price)},

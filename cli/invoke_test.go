@@ -71,7 +71,7 @@ func capabilities() []provider.Capability {
 // servedProvider starts a provider of ours over HTTP and gives its URL.
 func servedProvider(t *testing.T) string {
 	t.Helper()
-	p, err := provider.New(provider.Options{
+	p, err := provider.New(t.Context(), provider.Options{
 		ProviderID: "agent:test:local", HeartbeatInterval: 400 * time.Millisecond, Capabilities: capabilities(),
 		Authenticate: func(token string) (string, bool) { return "me", token == "SECRET123" },
 	})
@@ -237,7 +237,7 @@ func TestInvokeJSON(t *testing.T) {
 // Several providers: the one that lists the capability, else --on.
 func TestInvokeChoosesProvider(t *testing.T) {
 	url := servedProvider(t)
-	other, err := provider.New(provider.Options{ProviderID: "agent:other:local", Capabilities: capabilities()[1:2]})
+	other, err := provider.New(t.Context(), provider.Options{ProviderID: "agent:other:local", Capabilities: capabilities()[1:2]})
 	if err != nil {
 		t.Fatal(err)
 	}

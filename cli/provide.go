@@ -162,8 +162,8 @@ func (f *provideFlags) options(conf acmp.Config, keys *provideKeys, log *slog.Lo
 }
 
 // openProvider makes the provider and lets it read its files again at SIGHUP; stop ends that.
-func (g *globals) openProvider(opts acmp.Options, keys *provideKeys) (p *acmp.Provider, stop func(), err error) {
-	if p, err = acmp.New(opts); err != nil {
+func (g *globals) openProvider(ctx context.Context, opts acmp.Options, keys *provideKeys) (p *acmp.Provider, stop func(), err error) {
+	if p, err = acmp.New(ctx, opts); err != nil {
 		return nil, nil, failf(exitUsage, "%s: %w", g.config, err)
 	}
 	return p, g.reloadOnHangup(p, keys, opts.Log), nil
@@ -211,7 +211,7 @@ func (g *globals) provideStdio(ctx context.Context, opts acmp.Options, keys *pro
 			return failf(exitUsage, "--tokens is given, and ACMP_BEARER_TOKEN does not hold one of its tokens; start this program with a valid one")
 		}
 	}
-	p, stopReload, err := g.openProvider(opts, keys)
+	p, stopReload, err := g.openProvider(ctx, opts, keys)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (g *globals) provideHTTP(ctx context.Context, opts acmp.Options, f *provide
 		return err
 	}
 	defer l.Close() // the server has closed it, unless it never began
-	p, stopReload, err := g.openProvider(opts, keys)
+	p, stopReload, err := g.openProvider(ctx, opts, keys)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func OpenProviders(ctx context.Context, o ProviderOptions) (*Providers, error) {
 }
 
 func (p *Providers) open(ctx context.Context, name string, o provider.Options, wrap func(http.Handler) http.Handler) error {
-	pr, err := provider.New(o)
+	pr, err := provider.New(ctx, o)
 	if err != nil {
 		return fmt.Errorf("provider %s: %w", name, err)
 	}

@@ -64,8 +64,8 @@ func (r *runs) of(id string) int {
 
 // newProvider serves "long", in chunks, and "wait", which takes as many µs as its
 // input says.
-func newProvider(r *runs) (*provider.Provider, error) {
-	return provider.New(provider.Options{
+func newProvider(ctx context.Context, r *runs) (*provider.Provider, error) {
+	return provider.New(ctx, provider.Options{
 		ProviderID: "agent:faults:local", HeartbeatInterval: time.Second,
 		Capabilities: []provider.Capability{
 			{Info: acmp.Capability{Name: "long"}, Handler: func(_ context.Context, t *provider.Task) (provider.Output, error) {
@@ -99,7 +99,7 @@ func newProvider(r *runs) (*provider.Provider, error) {
 // serve gives the URL of a provider over HTTP.
 func serve(t *testing.T, r *runs) string {
 	t.Helper()
-	p, err := newProvider(r)
+	p, err := newProvider(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func runPipe(spec string) {
 	if f.cuts > 0 {
 		m.left = 2000 + d.n(6000)
 	}
-	p, err := newProvider(&runs{})
+	p, err := newProvider(context.Background(), &runs{})
 	if err != nil {
 		os.Exit(1)
 	}

@@ -36,7 +36,7 @@ func flood(n int) Handler {
 
 func benchPeer(b *testing.B, h Handler) httpPeer {
 	b.Helper()
-	p, err := New(only(h)())
+	p, err := New(context.Background(), only(h)())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func BenchmarkStreamHTTP(b *testing.B) {
 
 // BenchmarkStreamStdio is one stream over a pipe; ns/op is per chunk.
 func BenchmarkStreamStdio(b *testing.B) {
-	p, err := New(only(flood(b.N))())
+	p, err := New(context.Background(), only(flood(b.N))())
 	if err != nil {
 		b.Fatal(err)
 	}

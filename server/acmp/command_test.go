@@ -390,7 +390,7 @@ func providerProcess(script string) int {
 	}
 	o := shell(script, nil)()
 	o.Watchdog = []string{self, "watchdog"}
-	p, err := New(o)
+	p, err := New(context.Background(), o)
 	if err != nil {
 		return 1
 	}

@@ -335,7 +335,7 @@ func newProvider(t *testing.T, opts Options) *Provider {
 	if self, err := os.Executable(); err == nil && opts.Watchdog == nil {
 		opts.Watchdog = []string{self, "watchdog"}
 	}
-	p, err := New(opts)
+	p, err := New(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func session(t *testing.T, dir string, h Handler) (p *Provider, c httpPeer, stop
 	o := only(h)()
 	o.Data = dir
 	o.Capabilities[0].Info.PriceCU = "0.25"
-	p, err := New(o)
+	p, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestOffersOutliveARestart(t *testing.T) {
 		o := offering()
 		o.Data, o.OfferValid = dir, maxOfferValid
 		o.Capabilities[0].Info.PriceCU = json.Number(price)
-		p, err := New(o)
+		p, err := New(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func TestRunningTaskAfterARestart(t *testing.T) {
 	id := taskID()
 	c.request(t, acmp.MethodInvoke, invokeParamsOf(id, nil))
 	<-begun
-	if _, err := New(Options{Capabilities: p.opts.Capabilities, Data: dir}); err == nil || !strings.Contains(err.Error(), "another provider") {
+	if _, err := New(t.Context(), Options{Capabilities: p.opts.Capabilities, Data: dir}); err == nil || !strings.Contains(err.Error(), "another provider") {
 		t.Errorf("a second provider on one folder: %v", err)
 	}
 	path := filepath.Join(dir, journalName)
@@ -254,7 +254,7 @@ func TestRunningTaskAfterARestart(t *testing.T) {
 	if err := os.WriteFile(path, append([]byte("garbage\n"), crashed...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Options{Capabilities: p.opts.Capabilities, Data: dir}); err == nil || !strings.Contains(err.Error(), path+":1: the journal is damaged") {
+	if _, err := New(t.Context(), Options{Capabilities: p.opts.Capabilities, Data: dir}); err == nil || !strings.Contains(err.Error(), path+":1: the journal is damaged") {
 		t.Errorf("damaged: %v", err)
 	}
 }

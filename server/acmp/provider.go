@@ -38,9 +38,9 @@ type Provider struct {
 	closeOnce sync.Once
 }
 
-// New checks opts and makes a provider that is ready to serve. Its Close must be
-// called.
-func New(opts Options) (*Provider, error) {
+// New checks opts and makes a provider that is ready to serve. It lives until Close,
+// which must be called, whenever ctx ends: what runs is given its time there.
+func New(ctx context.Context, opts Options) (*Provider, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func New(opts Options) (*Provider, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	p.life, p.end = context.WithCancel(context.Background()) // ends with Close
+	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	if opts.OfferValid > 0 {
 		p.offers = newOffers(opts.OfferValid, opts.Limits)
 	}
