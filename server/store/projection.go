@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"time"
+	"unique"
 
 	"signalbox/model/acop"
 )
@@ -19,9 +20,9 @@ type projection struct {
 	ends     *sorted                        // items with a lease or an intent that runs out, by nextEnd
 	waits    map[string]map[string]struct{} // item id -> ids of items that wait for it
 
-	live    map[string]string     // claim id -> id of the item that holds it
-	ended   map[string]acop.Claim // claims that never change again
-	intents map[string]string     // claim intent id -> item id
+	live    map[string]string                // claim id -> id of the item that holds it
+	ended   map[string]endedClaim            // claims that never change again
+	intents map[string]unique.Handle[string] // claim intent id -> item id
 
 	entries   []acop.Posted    // ascending by revision
 	entryAt   map[string]int   // entry id -> place in entries
@@ -42,8 +43,8 @@ func newProjection() *projection {
 		ends:      &sorted{cmp: byEnd},
 		waits:     map[string]map[string]struct{}{},
 		live:      map[string]string{},
-		ended:     map[string]acop.Claim{},
-		intents:   map[string]string{},
+		ended:     map[string]endedClaim{},
+		intents:   map[string]unique.Handle[string]{},
 		entryAt:   map[string]int{},
 		entriesOf: map[string][]int{},
 		answers:   newAnswers(),
@@ -81,17 +82,17 @@ func (p *projection) applyRecord(r applied) {
 	case KindAudit:
 	}
 	if c := r.rec.Ended; c != nil {
-		p.ended[c.ClaimID] = *c
+		p.ended[c.ClaimID] = endedOf(c)
 	}
 }
 
 // applyIndex takes over what a superseded record still tells.
 func (p *projection) applyIndex(x index) {
 	if x.Ended != nil {
-		p.ended[x.Ended.ClaimID] = *x.Ended
+		p.ended[x.Ended.ClaimID] = endedOf(x.Ended)
 	}
 	for _, id := range x.Intents {
-		p.intents[id] = x.Item
+		p.intents[id] = unique.Make(x.Item)
 	}
 }
 
@@ -113,7 +114,7 @@ func (p *projection) putItem(it *acop.Item) {
 		p.live[it.Lease.Claim.ClaimID] = id
 	}
 	for _, n := range it.Intents {
-		p.intents[n.ClaimIntent.ClaimIntentID] = id
+		p.intents[n.ClaimIntent.ClaimIntentID] = unique.Make(id)
 	}
 	if old != nil && hasEnd(old) {
 		p.ends.remove(old)

@@ -34,7 +34,10 @@ func (s *Store) Claim(claimID string) (acop.Claim, bool) {
 		return s.p.items[id].Lease.Claim, true
 	}
 	c, ok := s.p.ended[claimID]
-	return c, ok
+	if !ok {
+		return acop.Claim{}, false
+	}
+	return c.claim(claimID), true
 }
 
 // ItemOfIntent names the item that a claim intent was made for, also long after
@@ -42,8 +45,11 @@ func (s *Store) Claim(claimID string) (acop.Claim, bool) {
 func (s *Store) ItemOfIntent(intentID string) (workItemID string, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	workItemID, ok = s.p.intents[intentID]
-	return workItemID, ok
+	item, ok := s.p.intents[intentID]
+	if !ok {
+		return "", false
+	}
+	return item.Value(), true
 }
 
 // Entry returns the blackboard entry with this id.

@@ -1,0 +1,67 @@
+//go:build unix
+
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"signalbox/model/acop"
+)
+
+// An ended claim is given back whole, also one of which something is not known.
+func TestEndedClaimIsWhole(t *testing.T) {
+	t.Parallel()
+	if n := reflect.TypeFor[acop.Claim]().NumField(); n != 6 {
+		t.Fatalf("a claim has %d members: an ended one must keep them all", n)
+	}
+	whole := acop.Claim{ClaimID: "c", WorkItemID: "w", WorkerAgentUID: "ann", ClaimStatus: acop.ClaimRevoked,
+		GrantedAtUTC: acop.NewTime(start.Add(time.Millisecond)), ExpiresAtUTC: acop.NewTime(time.Unix(-5, 0))}
+	for _, c := range []acop.Claim{whole, {ClaimID: "d"}} {
+		if diff := cmp.Diff(c, endedOf(&c).claim(c.ClaimID), cmp.AllowUnexported(acop.Time{})); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// What is remembered of each claim and each answer is small: a box of 60 agents
+// makes hundreds of thousands a day. Answers are held for a day (D-56), claims
+// for as long as the history is.
+func TestMemoryOfThePast(t *testing.T) {
+	const n = 100_000
+	fresh := func(format string, i int) string { return strings.Clone(fmt.Sprintf(format, i)) }
+	p := newProjection()
+	before := heap()
+	for i := range n {
+		c := acop.Claim{ClaimID: fresh("claim:%020d", i), WorkItemID: fresh("work-item-%d", i/10), WorkerAgentUID: fresh("worker-%d", i%60),
+			GrantedAtUTC: acop.NewTime(start), ExpiresAtUTC: acop.NewTime(start), ClaimStatus: acop.ClaimReleased}
+		p.applyIndex(index{Ended: &c, Intents: []string{fresh("intent:%020d", i)}, Item: fresh("work-item-%d", i/10)})
+	}
+	claims := float64(heap()-before) / n
+	before = heap()
+	day := 24 * time.Hour / n
+	for i := range n {
+		at := start.Add(time.Duration(i) * day)
+		rec := &Idempotency{Scope: fresh("%064d", i), Fingerprint: fresh("%064d", i), Status: 201, Body: make([]byte, 1000)}
+		p.answers.add(rec, uint64(i), uint64(i), acop.NewTime(at), at)
+	}
+	answers := float64(heap()-before) / n
+	t.Logf("%.0f B a claim with its request, %.0f B an answer", claims, answers)
+	if claims > 300 || answers > 150 {
+		t.Errorf("%.0f B a claim with its request, %.0f B an answer", claims, answers)
+	}
+	for i := range 2 * n { // two more days: no more are held than of one
+		at := start.Add(24*time.Hour + time.Duration(i)*day)
+		p.answers.add(&Idempotency{Scope: fmt.Sprint("later ", i)}, uint64(n+i), uint64(n+i), acop.NewTime(at), at)
+	}
+	if held, most := len(p.answers.byScope), int(answerKeep/day)+1; held > most || len(p.answers.queue) > most {
+		t.Errorf("%d answers are held after three days, a day's are %d", held, n)
+	}
+	runtime.KeepAlive(p)
+}
