@@ -161,16 +161,26 @@ func TestEveryAction(t *testing.T) {
 			continue
 		}
 		t.Run(b.ID, func(t *testing.T) {
-			if b.ID == "suspend" {
-				return
-			}
 			bubble(t, func(t *testing.T) {
-				r := world(t, tryOptions(), uitest.Options{W: 120, H: 40})
+				suspended := false
+				r := world(t, tryOptions(), uitest.Options{W: 120, H: 40, Filter: func(_ tea.Model, msg tea.Msg) tea.Msg {
+					if _, ok := msg.(tea.SuspendMsg); ok {
+						suspended = true
+						return nil // this process goes on
+					}
+					return msg
+				}})
 				if w.prepare != nil {
 					w.prepare(r)
 				}
 				before := r.Screen()
 				r.Keys(b.Keys[0])
+				if suspended != (b.ID == "suspend") {
+					t.Fatalf("%s suspends: %v", b.Keys[0], suspended)
+				}
+				if b.ID == "suspend" {
+					return
+				}
 				if r.Screen() == before && len(r.owner.Acts()) == 0 && len(r.buyer.Calls()) == 0 && !strings.HasPrefix(b.ID, "go-") {
 					t.Fatalf("the key %s does nothing\n%s", b.Keys[0], r.Screen())
 				}

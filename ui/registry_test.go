@@ -9,6 +9,7 @@ import (
 
 	"signalbox/model/acop"
 	"signalbox/model/fleet"
+	"signalbox/ui/pane/worlds"
 	"signalbox/ui/screen"
 	"signalbox/ui/uitest"
 )
@@ -245,5 +246,54 @@ func TestOneTickAtATime(t *testing.T) {
 	}
 	if id := m.clock.id; m.onTick(tick{id - 1, m.clock.now}) != nil || m.clock.id != id {
 		t.Error("a stale tick was taken")
+	}
+}
+
+// Every key that a screen lists for itself does something there, at least in one
+// of a few worlds and sizes and behind one of a few beginnings; one that never
+// changes what is shown is listed for nothing.
+func TestEveryScreenKeyDoesSomething(t *testing.T) {
+	for at, s := range newScreens() {
+		listed, live := map[string]string{}, map[string]bool{}
+		for _, st := range []*fleet.State{worlds.One(), worlds.Many(80, 12, 9)} {
+			for _, size := range [][2]int{{120, 40}, {240, 70}, {80, 24}} {
+				for _, way := range [][]string{nil, {"k"}, {"k", "k"}, {"end"}, {"tab"}, {"tab", "k"}, {"tab", "right"}, {"J"}, {"right"}} {
+					tryKeys(t, at, st, size, way, listed, live)
+				}
+			}
+		}
+		for key, help := range listed {
+			if !live[key] {
+				t.Errorf("%s: %s (%s) does nothing", s.Name(), key, help)
+			}
+		}
+	}
+}
+
+// tryKeys presses each listed key of a screen behind the keys of way, and notes
+// those that change what is shown or ask for something.
+func tryKeys(t *testing.T, at int, st *fleet.State, size [2]int, way []string, listed map[string]string, live map[string]bool) {
+	begin := func() *Model {
+		m := sweepModel(t, st, size)
+		m.opts.Save = func(string, []byte) (string, error) { return "x", nil }
+		m.rooms.at = at
+		m.frame()
+		for _, k := range way {
+			m.onKey(uitest.Key(k))
+			m.frame()
+		}
+		return m
+	}
+	for _, b := range begin().room().Bindings() {
+		key := b.Keys[0]
+		listed[key] = b.Help
+		if live[key] {
+			continue
+		}
+		m := begin()
+		before, _ := m.frame()
+		cmd := m.onKey(uitest.Key(key))
+		after, _ := m.frame()
+		live[key] = before != after || cmd != nil
 	}
 }
