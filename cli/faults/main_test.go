@@ -2,7 +2,9 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -76,6 +78,20 @@ func newProvider(ctx context.Context, r *runs) (*provider.Provider, error) {
 					}
 				}
 				return provider.Output{}, t.EmitFinal(acmp.Text(""))
+			}},
+			{Info: acmp.Capability{Name: "echo"}, Handler: func(ctx context.Context, t *provider.Task) (provider.Output, error) {
+				for {
+					in, err := t.ReadInput(ctx)
+					switch {
+					case errors.Is(err, io.EOF):
+						return provider.Output{}, t.EmitFinal(acmp.Text(""))
+					case err != nil:
+						return provider.Output{}, err
+					}
+					if err := t.Emit(in); err != nil {
+						return provider.Output{}, err
+					}
+				}
 			}},
 			{Info: acmp.Capability{Name: "wait"}, Handler: func(ctx context.Context, t *provider.Task) (provider.Output, error) {
 				r.add(t.ID())

@@ -20,7 +20,7 @@ func TestRaces(t *testing.T) {
 	r := &runs{}
 	c := newCaller(t, buyer.ProviderSpec{URL: serve(t, r)})
 	usual := usualTime(t, c, callers)
-	d := newDice(uint64(time.Now().UnixNano()))
+	d := newDice(uint64(time.Now().UnixNano()), &tally{})
 	some := func(times int) time.Duration { return time.Duration(d.n(times * int(usual))) }
 	var mu sync.Mutex
 	var ids []string

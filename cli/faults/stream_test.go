@@ -3,10 +3,14 @@ package faults
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	buyer "signalbox/client/acmp"
@@ -14,7 +18,7 @@ import (
 )
 
 var links = map[string]faults{
-	"drip":    {drip: true}, // B24, B25: at every byte of a character and of CRLF
+	"drip":    {drip: true, crlf: true}, // B24, B25: at every byte of a character and of CRLF
 	"split":   {split: true, delay: true},
 	"repeat":  {repeat: true, split: true},
 	"reorder": {reorder: true, split: true},
@@ -47,18 +51,58 @@ func check(t *testing.T, c *caller, r *runs, id, what string) {
 // bytes and to events, the output is whole, right, and made once.
 func TestHTTPLink(t *testing.T) {
 	for name, f := range links {
-		for proxy, through := range map[string]func(*testing.T, string, faults, uint64) string{"events": eventProxy, "bytes": tcpProxy} {
+		for proxy, through := range map[string]func(*testing.T, string, faults, *dice) string{"events": eventProxy, "bytes": tcpProxy} {
 			t.Run(name+"/"+proxy, func(t *testing.T) {
+				did := &tally{}
 				for seed := range uint64(seeds) {
 					r := &runs{}
-					c := newCaller(t, buyer.ProviderSpec{URL: through(t, serve(t, r), f, seed)})
+					c := newCaller(t, buyer.ProviderSpec{URL: through(t, serve(t, r), f, newDice(seed, did))})
 					id := c.start(t, "long", "", 2*time.Minute)
 					<-c.ended
 					check(t, c, r, id, fmt.Sprintf("seed %d", seed))
 				}
+				if m := f.missing(did, proxy == "events"); m != nil {
+					t.Errorf("the link never did %v", m)
+				}
 			})
 		}
 	}
+}
+
+// D-14, D-17: chunks of input come as often and in whatever order the
+// link has it; the command reads them once each and in order, over a broken stream too.
+func TestHTTPInput(t *testing.T) {
+	for name, f := range links {
+		t.Run(name, func(t *testing.T) {
+			did := &tally{}
+			for seed := range uint64(seeds) {
+				r := &runs{}
+				c := newCaller(t, buyer.ProviderSpec{URL: eventProxy(t, serve(t, r), f, newDice(seed, did))})
+				echo(t, c, seed)
+			}
+			if m := f.missing(did, true); m != nil {
+				t.Errorf("the link never did %v", m)
+			}
+		})
+	}
+}
+
+// echo sends the long output as input and wants it back.
+func echo(t *testing.T, c *caller, seed uint64) {
+	t.Helper()
+	id, err := c.Invoke(t.Context(), acmp.Invocation{Provider: "p", Params: acmp.InvokeParams{
+		Capability: "echo", Stream: true, InputStream: true, TimeoutMS: time.Minute.Milliseconds() * 2,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range pieces {
+		if err := c.Input(t.Context(), id, acmp.Text(piece(i)), i == pieces-1); err != nil {
+			t.Fatalf("seed %d: input %d: %v", seed, i, err)
+		}
+	}
+	<-c.ended
+	check(t, c, nil, id, fmt.Sprintf("seed %d", seed))
 }
 
 // The same over the pipe of a child process; a cut is its death, after which it is
@@ -70,8 +114,14 @@ func TestStdioLink(t *testing.T) {
 	}
 	for name, f := range links {
 		t.Run(name, func(t *testing.T) {
+			reports := t.TempDir()
+			t.Cleanup(func() { // the last: the children have ended
+				if m := f.missing(reported(t, reports), true); m != nil {
+					t.Errorf("the link never did %v", m)
+				}
+			})
 			for seed := range uint64(seeds) {
-				c := newCaller(t, buyer.ProviderSpec{Command: []string{exe}, Env: []string{childVar + "=" + name + ":" + strconv.FormatUint(seed, 10)}})
+				c := newCaller(t, buyer.ProviderSpec{Command: []string{exe}, Env: []string{childVar + "=" + name + ":" + strconv.FormatUint(seed, 10), reportVar + "=" + reports}})
 				id := c.start(t, "long", "", 2*time.Minute)
 				<-c.ended
 				what := fmt.Sprintf("seed %d", seed)
@@ -83,9 +133,51 @@ func TestStdioLink(t *testing.T) {
 					continue
 				}
 				check(t, c, nil, id, what)
+				if f.cuts == 0 {
+					echo(t, c, seed)
+				}
 			}
 		})
 	}
+}
+
+// reportVar names the folder in which the children say what their links did.
+const reportVar = "FAULTS_REPORTS"
+
+func reported(t *testing.T, dir string) *tally {
+	t.Helper()
+	all := &tally{}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Errorf("no child has reported: %v", err)
+	}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := make([]int64, 5)
+		if _, err := fmt.Sscan(string(raw), &n[0], &n[1], &n[2], &n[3], &n[4]); err != nil {
+			t.Fatalf("%q: %v", raw, err)
+		}
+		for i, c := range all.counters() {
+			c.Add(n[i])
+		}
+	}
+	return all
+}
+
+func (did *tally) counters() []*atomic.Int64 {
+	return []*atomic.Int64{&did.Splits, &did.Delays, &did.Repeats, &did.Overtakes, &did.Cuts}
+}
+
+// report is called by the child before it ends.
+func (did *tally) report() {
+	var b strings.Builder
+	for _, c := range did.counters() {
+		fmt.Fprintln(&b, c.Load())
+	}
+	_ = os.WriteFile(filepath.Join(os.Getenv(reportVar), strconv.Itoa(os.Getpid())), []byte(b.String()), 0o600) // its absence is noticed
 }
 
 // runPipe is the child: a provider whose stdout goes through the faults that
@@ -93,7 +185,7 @@ func TestStdioLink(t *testing.T) {
 func runPipe(spec string) {
 	name, number, _ := strings.Cut(spec, ":")
 	seed, _ := strconv.ParseUint(number, 10, 64)
-	f, d := links[name], newDice(seed)
+	f, d := links[name], newDice(seed, &tally{})
 	m := &mangler{w: os.Stdout, f: f, d: d, left: -1}
 	if f.cuts > 0 {
 		m.left = 2000 + d.n(6000)
@@ -103,7 +195,12 @@ func runPipe(spec string) {
 		os.Exit(1)
 	}
 	out := &lineShuffle{s: shuffle{out: m, f: f, d: d}}
-	_ = p.ServeStdio(context.Background(), os.Stdin, out)
+	in := io.Reader(os.Stdin)
+	if f.drip {
+		in = iotest.OneByteReader(in)
+	}
+	_ = p.ServeStdio(context.Background(), in, out)
+	d.did.report()
 }
 
 // lineShuffle cuts what is written into lines and ends the process at a cut.
@@ -119,6 +216,7 @@ func (l *lineShuffle) Write(b []byte) (int, error) {
 			continue
 		}
 		if err := l.s.message(l.line); err != nil {
+			l.s.d.did.report()
 			os.Exit(3)
 		}
 		l.line = l.line[:0]
