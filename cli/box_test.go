@@ -317,8 +317,41 @@ func TestNothingStaysBehindAfterAResize(t *testing.T) {
 	s.waitText("NEEDS YOU", "local")
 	resize(s)
 	s.keys("q")
-	s.waitFor("the shell", func(shown string) bool { return !strings.Contains(shown, "NEEDS YOU") })
-	s.typed("echo back $((40+2))\n")
-	s.waitText("back 42")
+	s.waitFor("the shell's prompt", func(shown string) bool { return strings.HasSuffix(strings.TrimSpace(shown), "$ '") })
 	clean(s, "after quitting")
+}
+
+// The trouble a task ended in waits for a person beyond a restart, until somebody
+// has seen it; then it does not come back.
+func TestTroubleIsThereUntilItIsSeen(t *testing.T) {
+	t.Parallel()
+	r := newLeadRig(t, 160, 40)
+	again := func() {
+		r.screen.keys("q")
+		r.screen.waitText("exit code 0")
+		r.sit(160, 40)
+		r.screen.waitText("NEEDS YOU", "lead-01", "1/1 providers")
+	}
+	r.screen.waitText("NEEDS YOU (0)", "lead-01")
+	r.screen.keys("i")
+	r.screen.waitText("Invoke", "wrong")
+	r.screen.keys("Down", "Down", "Enter", "Enter")
+	r.screen.waitText("─ Tasks", "✗ failed")
+	r.screen.keys("1")
+	r.screen.waitText("NEEDS YOU (1)", "wrong", "its work was not done")
+	again()
+	r.screen.waitText("NEEDS YOU (1)", "wrong", "its work was not done")
+	r.screen.keys("V")
+	r.screen.waitText("NEEDS YOU (0)", "it stays on the Tasks screen")
+	r.screen.keys("6")
+	r.screen.waitText("seen: task:")
+	again()
+	r.screen.keys("3")
+	r.screen.waitText("wrong", "✗ failed", "ended", "internal (-33099)")
+	r.screen.keys("o")
+	r.screen.waitText("halfway")
+	r.screen.keys("1")
+	r.screen.waitText("NEEDS YOU (0)")
+	r.screen.keys("q")
+	r.screen.waitText("exit code 0")
 }

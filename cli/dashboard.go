@@ -72,30 +72,15 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	guard := &crash{stop: cancel}
 	feed := newPump(func(facts []fleet.Fact) { program.Send(ui.FactsMsg{Facts: facts}) })
 	var left leftovers
-	buyer, err := acmp.New(acmp.Options{
-		Providers:    d.providers,
-		StateDir:     d.buyerDir,
-		Transcripts:  conf.Transcripts.bounds(),
-		Events:       func(e macmp.TaskEvent) { feed.put(fleet.TaskHappened{Event: e}) },
-		ProviderSeen: func(p macmp.Provider) { feed.put(fleet.ProviderSeen{Provider: p, At: time.Now()}) },
-		Left:         left.note,
-		Log:          d.log,
-		Watchdog:     watchdogArgv(),
-		KeepSilent:   true, // the lead decides about a silent task, not a timer
-	})
+	buyer, err := d.newBuyer(&conf, feed, &left)
 	if err != nil {
 		return failf(exitUsage, "%w", err)
 	}
 	asked, noted := newHook(conf.OnAsk, d.log), newHook(conf.Notify.command, d.log)
-	model := ui.New(ctx, ui.Options{
-		Owner: owner, Buyer: buyer, Identity: d.identity, Server: d.server,
-		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii || conf.ASCII,
-		CarriesOwner: d.carriesOwner, Passing: d.passing, CanBackground: d.background != nil,
-		Theme: theme.Name(conf.Theme), NoMouse: conf.Mouse == "off", Keys: conf.bound(),
-		Notify: conf.Notify.how, Floor: conf.floor(), OnAsk: asked.port(), NotifyBy: noted.port(),
-		NoClipboard: g.lacksClipboard(), SaveFrom: g.saveFrom,
-		Save: g.saveExport, Editor: g.editor(), HoldInput: keyboard.Pause, Log: d.log,
-	})
+	o := g.uiOptions(d, &conf)
+	o.Owner, o.Buyer, o.HoldInput = owner, buyer, keyboard.Pause
+	o.OnAsk, o.NotifyBy = asked.port(), noted.port()
+	model := ui.New(ctx, o)
 	program = g.newProgram(&guarded{model: model, crash: guard}, keyboard)
 
 	var work sync.WaitGroup
@@ -124,6 +109,35 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 		*d.background = model.Background()
 	}
 	return dashboardError(err, caught())
+}
+
+// newBuyer starts the buyer, which tells feed what happens, and left what it does not
+// take up.
+func (d dashboard) newBuyer(conf *config, feed *pump, left *leftovers) (*acmp.Buyer, error) {
+	return acmp.New(acmp.Options{
+		Providers:    d.providers,
+		StateDir:     d.buyerDir,
+		Transcripts:  conf.Transcripts.bounds(),
+		Events:       func(e macmp.TaskEvent) { feed.put(fleet.TaskHappened{Event: e}) },
+		ProviderSeen: func(p macmp.Provider) { feed.put(fleet.ProviderSeen{Provider: p, At: time.Now()}) },
+		Left:         left.note,
+		Log:          d.log,
+		Watchdog:     watchdogArgv(),
+		KeepSilent:   true, // the lead decides about a silent task, not a timer
+	})
+}
+
+// uiOptions is what flags, environment and configuration say of the screen.
+func (g *globals) uiOptions(d dashboard, conf *config) ui.Options {
+	return ui.Options{
+		Identity: d.identity, Server: d.server,
+		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii || conf.ASCII,
+		CarriesOwner: d.carriesOwner, Passing: d.passing, CanBackground: d.background != nil,
+		Theme: theme.Name(conf.Theme), NoMouse: conf.Mouse == "off", Keys: conf.bound(),
+		Notify: conf.Notify.how, Floor: conf.floor(),
+		NoClipboard: g.lacksClipboard(), SaveFrom: g.saveFrom, Save: g.saveExport,
+		Editor: g.editor(), Log: d.log,
+	}
 }
 
 // newProgram puts a model on the terminal.

@@ -93,6 +93,10 @@ capabilities:
     command: ["cat"]
     input: stdin
     output: lines
+  - name: wrong
+    command: ["sh", "-c", "echo halfway; exit 7"]
+    input: none
+    output: lines
 `)
 	r.startOwner("127.0.0.1:0")
 	r.provider = startProcess(t, nil, "provide", "--config", filepath.Join(r.dir, "capabilities.yaml"))
