@@ -80,7 +80,7 @@ func (m *Model) snooze(ss []subject) tea.Cmd {
 		}
 	}
 	d := &dialog.Dialog{
-		Title: "Snooze", Info: []dialog.Line{dialog.Text("It leaves the queue for a while; nobody else is told.", dialog.Muted)},
+		Title: heading("Snooze", ss), Info: []dialog.Line{dialog.Text(map[bool]string{true: "It leaves", false: "They leave"}[len(keys) == 1]+" the queue for a while; nobody else is told.", dialog.Muted)},
 		Buttons: []dialog.Button{
 			{Value: "15m", Label: "15 minutes", Key: "1"}, {Value: "1h", Label: "1 hour", Key: "2"},
 			{Value: "change", Label: "until it changes", Key: "3"}, back,

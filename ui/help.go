@@ -110,6 +110,21 @@ func (m *Model) helpLines() []helpLine {
 		helpLine{hint: hint{key: "ctrl+c", help: "quit; twice to leave at once"}})
 }
 
+// columnBreak moves the end of a column of per lines down to the next group, where
+// that is near, else behind what is said about one key.
+func columnBreak(all []helpLine, per int) int {
+	const near = 8
+	for at := per; at < min(len(all), per+near); at++ {
+		if all[at-1] == (helpLine{}) {
+			return at
+		}
+	}
+	for per < len(all) && all[per].note != "" {
+		per++
+	}
+	return per
+}
+
 // putHelp draws the keys over the body, in two columns where they fit.
 func (m *Model) putHelp(lines []string) {
 	st := m.look.styles
@@ -123,9 +138,7 @@ func (m *Model) putHelp(lines []string) {
 	colW := (w - 4 - (cols-1)*2) / cols
 	all := withReasons(m.helpLines(), colW)
 	per := (len(all) + cols - 1) / cols
-	for per < len(all) && all[per].note != "" {
-		per++ // a key and why it cannot act stay in one column
-	}
+	per = columnBreak(all, per)
 	m.input.scroll = max(0, min(m.input.scroll, per-rows))
 	edge := st.Accent.Render(st.G.V)
 	title := "Keys, as they are now"
