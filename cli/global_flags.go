@@ -33,6 +33,8 @@ var (
 		"signalbox token add":    {"json"},
 		"signalbox token list":   {"json"},
 		"signalbox token revoke": {"json"},
+		"signalbox man":          {"json"},
+		"signalbox completion":   {},
 		"signalbox version":      {"json"},
 		"signalbox work":         flagsOfWork, // and whatever is below it
 	}
@@ -65,9 +67,7 @@ func uselessGlobal(c *cobra.Command) string {
 func trimHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
-			f.Hidden = f.Hidden || !takesGlobal(c, f.Name)
-		})
+		hideUseless(c)
 		help(c, args)
 	})
 }

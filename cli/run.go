@@ -12,15 +12,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes of every subcommand.
-const (
-	exitOK          = 0
-	exitFailed      = 1   // the work was refused or failed
-	exitUsage       = 2   // flags, files or the terminal are not as needed
-	exitUnreachable = 3   // nobody answers, or not with what is needed
-	exitInterrupted = 130 // ctrl+c
-)
-
 // Sys is the world a command runs in, so that tests can give it another one.
 type Sys struct {
 	Stdin  io.Reader
@@ -81,9 +72,6 @@ func Run(ctx context.Context, args []string, sys Sys) int {
 	g := &globals{sys: sys}
 	root := newRoot(g)
 	root.SetArgs(args)
-	root.SetIn(sys.Stdin)
-	root.SetOut(sys.Stdout)
-	root.SetErr(sys.Stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
@@ -100,14 +88,19 @@ func Run(ctx context.Context, args []string, sys Sys) int {
 
 func newRoot(g *globals) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "signalbox",
-		Version:       build().String(),
-		Short:         "Supervise coding agents from one terminal",
+		Use:     "signalbox",
+		Version: build().String(),
+		Short:   "Supervise coding agents from one terminal",
+		Long: "Supervise coding agents from one terminal. Without a command it is the dashboard, on\n" +
+			"the owner of --server or on the local box, which it opens or joins.\n\n" + exitCodeHelp(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return g.openBox(cmd.Context()) },
 	}
+	root.SetIn(g.sys.Stdin)
+	root.SetOut(g.sys.Stdout)
+	root.SetErr(g.sys.Stderr)
 	root.SetVersionTemplate("{{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&g.server, "server", "", "URL of the owner (default: the local box)")
@@ -132,6 +125,10 @@ func newRoot(g *globals) *cobra.Command {
 	root.AddCommand(newTokenCommand(g))
 	root.AddCommand(newWorkCommand(g))
 	root.AddCommand(newVersionCommand(g))
+	root.AddCommand(newManCommand(g))
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.InitDefaultCompletionCmd() // now, so that it is treated as the others
+	g.complete(root)
 	explainArguments(root)
 	trimHelp(root)
 	return root

@@ -55,6 +55,8 @@ func newTokenCommand(g *globals) *cobra.Command {
 		Use:   "revoke IDENTITY",
 		Short: "Take all tokens of an identity away",
 		Args:  cobra.ExactArgs(1),
+
+		ValidArgsFunction: completeIdentities(list),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.tokenRevoke(cmd.Context(), list(), args[0])
 		},

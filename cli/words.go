@@ -60,10 +60,13 @@ func cells(ids []string) string {
 }
 
 // names lists words for a sentence.
-func names[T ~string](all []T) string {
-	words := make([]string, len(all))
+func names[T ~string](all []T) string { return strings.Join(wordsOf(all), ", ") }
+
+// wordsOf gives the values of a closed set as strings.
+func wordsOf[T ~string](all []T) []string {
+	out := make([]string, len(all))
 	for i, w := range all {
-		words[i] = string(w)
+		out[i] = string(w)
 	}
-	return strings.Join(words, ", ")
+	return out
 }

@@ -27,13 +27,11 @@ Exit code 0 done, 1 refused, 2 wrong usage, 3 the owner cannot be reached.`,
 			return failf(exitUsage, "say what to do with work; `signalbox work --help` lists it")
 		},
 	}
-	cmd.AddCommand(
-		newWorkPut(g), newWorkExport(g), newWorkList(g), newWorkShow(g), newWorkEvents(g),
-		newWorkGrant(g), newWorkDeny(g), newWorkRevoke(g), newWorkCancel(g), newWorkAccept(g),
-		newWorkSendBack(g), newWorkResolve(g), newWorkPost(g),
-		newWorkBlock(g), newWorkUnblock(g), newWorkSupersede(g), newWorkRequeue(g), newWorkConsume(g),
-		newWorkSettings(g), newWorkFreeze(g), newWorkUnfreeze(g),
-	)
+	cmd.AddCommand(newWorkPut(g), newWorkExport(g), newWorkList(g), newWorkShow(g), newWorkEvents(g))
+	for i := range workActs {
+		cmd.AddCommand(workActs[i].command(g))
+	}
+	cmd.AddCommand(newWorkSettings(g), newWorkFreeze(g), newWorkUnfreeze(g))
 	return cmd
 }
 

@@ -41,7 +41,9 @@ dependencies; closed items are ticked. The rest is only in JSON and YAML.`,
 			"  signalbox work export --status ready --status blocked --format markdown > TODO.md\n" +
 			"  signalbox work export --live | signalbox work put - --server https://other.example:7180 --token-file other.token",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return g.workExport(cmd.Context(), f, args) },
+
+		ValidArgsFunction: g.completeItems(),
+		RunE:              func(cmd *cobra.Command, args []string) error { return g.workExport(cmd.Context(), f, args) },
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.format, "format", "json", "json, yaml or markdown")

@@ -73,6 +73,7 @@ nothing. --dry-run says what would change.`,
 			return g.workPut(cmd.Context(), args[0], f)
 		},
 	}
+	cmd.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault) // files
 	fl := cmd.Flags()
 	fl.Uint64Var(&f.ifRevision, "if-revision", 0, "only change the item if it is still at this revision")
 	fl.StringVar(&f.format, "format", "auto", "auto, json, yaml or markdown")

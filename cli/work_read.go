@@ -122,6 +122,8 @@ func newWorkShow(g *globals) *cobra.Command {
 		Use:   "show WORK_ITEM_ID",
 		Short: "Show everything about one work item",
 		Args:  cobra.ExactArgs(1),
+
+		ValidArgsFunction: g.completeItems(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, done, err := g.openWork(cmd.Context(), false)
 			if err != nil {
