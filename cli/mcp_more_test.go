@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -199,4 +202,80 @@ func TestAgentEndsOnSIGTERM(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("on SIGTERM: %v", err)
 	}
+}
+
+// TestAgentWaitsForItsLead shows grant mode lead from the agent's side: it must not
+// start, asks again with the same arguments, and then holds the item.
+func TestAgentWaitsForItsLead(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, r *agentRig, dial func(string) *agent) {
+		r.put("w-1", nil)
+		r.asLead(http.MethodPut, "settings", map[string]any{"grant_mode": "lead"})
+		a := dial("claude-01")
+		ref := a.refused(acop.CodeGateBlocked, "acop_claim_work_item", `{"work_item_id":"w-1"}`)
+		intent, _ := ref.Error.Details["claim_intent_id"].(string)
+		if intent == "" || !strings.Contains(ref.Error.Next, "do not start") || !strings.Contains(ref.Error.Next, intent) {
+			t.Fatalf("the gate says: %s", ref.text)
+		}
+		r.asLead(http.MethodPost, "claim-intents/"+intent+"/grant", map[string]any{"ttl_seconds": 600})
+		if got := a.must("acop_claim_work_item", `{"work_item_id":"w-1"}`); len(got.Claims) != 1 || !got.Claims[0].AutoRenew {
+			t.Errorf("after the grant: %s", got.text)
+		}
+		r.put("w-2", nil)
+		ref = a.refused(acop.CodeGateBlocked, "acop_claim_work_item", `{"work_item_id":"w-2"}`)
+		intent, _ = ref.Error.Details["claim_intent_id"].(string)
+		r.asLead(http.MethodPost, "claim-intents/"+intent+"/deny", map[string]any{"reason": "not this week"})
+		ref = a.refused(acop.CodeGateBlocked, "acop_claim_work_item", `{"work_item_id":"w-2"}`)
+		if !strings.Contains(ref.Error.Next, "refused") || !strings.Contains(ref.text, "not this week") {
+			t.Errorf("after the denial: %s", ref.text)
+		}
+	})
+}
+
+// asLead asks the API as the lead and demands success.
+func (r *agentRig) asLead(method, path string, body map[string]any) {
+	r.t.Helper()
+	body["protocol_version"] = acop.ProtocolVersion
+	if status, raw, err := r.box.call(method, path, body); err != nil || status/100 != 2 {
+		r.t.Fatalf("%s %s: %d %s %v", method, path, status, raw, err)
+	}
+}
+
+// TestClientsThatLeaveCostNothing lets many clients begin over HTTP and never say
+// goodbye: no session is given out and no goroutine stays for them (B81).
+func TestClientsThatLeaveCostNothing(t *testing.T) {
+	r := newWorkRig(t)
+	pool := &http.Transport{}
+	client := &http.Client{Transport: pool}
+	token := r.box.AddToken("claude-01", acop.RoleWorker)
+	begin := func() {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.box.MCPURL(), strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if raw, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 || !bytes.Contains(raw, []byte("serverInfo")) {
+			t.Fatalf("initialize: %d %s %v", resp.StatusCode, raw, err)
+		}
+		if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
+			t.Fatalf("a session %q is given out", id)
+		}
+	}
+	begin()
+	pool.CloseIdleConnections()
+	before := runtime.NumGoroutine()
+	for range 200 {
+		begin()
+	}
+	pool.CloseIdleConnections()
+	waitFor(t, "the goroutines of 200 clients to end", func() bool { return runtime.NumGoroutine() < before+50 })
 }

@@ -22,12 +22,16 @@ const (
 // remembers is never truth, only what was last seen and what was asked for.
 type keeper struct {
 	staleAfter time.Duration
+	stateless  bool // over HTTP: each call renews, and nothing is adopted
 	log        *slog.Logger
 	poke       chan struct{} // something may be due
 
 	mu    sync.Mutex
 	life  time.Time // the last sign of life of the agent on stdio
 	known map[string]map[string]*mark
+	// seen are the identities whose claims were listed before: what is new to such
+	// a one was granted while this process lives, by itself or by a lead.
+	seen map[string]bool
 }
 
 // mark is what is remembered of one claim.
@@ -45,7 +49,7 @@ type mark struct {
 }
 
 func newKeeper(staleAfter time.Duration, log *slog.Logger) *keeper {
-	return &keeper{staleAfter: staleAfter, log: log, poke: make(chan struct{}, 1), known: map[string]map[string]*mark{}}
+	return &keeper{staleAfter: staleAfter, log: log, poke: make(chan struct{}, 1), known: map[string]map[string]*mark{}, seen: map[string]bool{}}
 }
 
 // alive notes a sign of life of the agent.
@@ -114,6 +118,7 @@ func (k *keeper) observe(who string, held *Claims) {
 		h := &held.Claims[i]
 		live[h.Claim.ClaimID] = true
 		m := k.mark(who, h.Claim.ClaimID, h.Claim.WorkItemID)
+		m.adopted = m.adopted || !m.seen && k.seen[who]
 		left := leftOf(held.AtUTC, h)
 		m.term = termOf(h)
 		m.due = now.Add(left - m.term*2/5) // 60 % of the term is over
@@ -127,6 +132,9 @@ func (k *keeper) observe(who string, held *Claims) {
 	}
 	for id, m := range k.known[who] {
 		m.gone = !live[id] && m.lost == nil
+	}
+	if !k.stateless {
+		k.seen[who] = true
 	}
 	k.wake()
 }
@@ -152,7 +160,7 @@ func (k *keeper) holding(who string, at acop.Time, h *Held, http bool) holding {
 	defer k.mu.Unlock()
 	m := k.mark(who, h.Claim.ClaimID, h.Claim.WorkItemID)
 	return holding{ClaimID: h.Claim.ClaimID, WorkItemID: h.Claim.WorkItemID, WorkItemStatus: h.Status, ExpiresAtUTC: h.Claim.ExpiresAtUTC,
-		SecondsLeft: int64(leftOf(at, h) / time.Second), AutoRenew: !m.manual && (http || m.adopted)}
+		SecondsLeft: int64(leftOf(at, h) / time.Second), AutoRenew: !m.manual && (http || m.adopted), left: !m.manual && !http && !m.adopted}
 }
 
 // renewAll renews what an identity holds, because it has just called. It reports

@@ -26,7 +26,7 @@ func TestRenewalIsDueAtSixtyPercent(t *testing.T) {
 		elsewhere := time.Now().Add(-3 * time.Hour)
 		k.observe("a", heldAt(elsewhere, 100*time.Second, 100*time.Second, time.Time{}))
 		if at := k.nextDue(); !at.IsZero() {
-			t.Fatalf("a claim of another process is due at %v", at)
+			t.Fatalf("a claim of an earlier process is due at %v", at)
 		}
 		k.adopt("a", &acop.Claim{ClaimID: "c", WorkItemID: "w"}, nil)
 		if got := time.Until(k.nextDue()); got != 60*time.Second {
@@ -84,6 +84,20 @@ func TestLossesAreToldForAWhile(t *testing.T) {
 		k.settle("a", "c", &loss{ClaimID: "c", ClaimStatus: acop.ClaimReleased})
 		if len(k.known) != 0 {
 			t.Error("a claim that was given back is still remembered")
+		}
+	})
+}
+
+// TestClaimGrantedByALeadIsAdopted: what appears while the process lives is its
+// agent's to keep, though it never asked.
+func TestClaimGrantedByALeadIsAdopted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeper(time.Minute, slog.New(slog.DiscardHandler))
+		k.observe("a", &Claims{})
+		k.observe("a", heldAt(time.Now(), time.Minute, time.Minute, time.Time{}))
+		if k.nextDue().IsZero() {
+			t.Error("it is never renewed")
 		}
 	})
 }

@@ -29,6 +29,8 @@ type holding struct {
 	ExpiresAtUTC   acop.Time   `json:"expires_at_utc"`
 	SecondsLeft    int64       `json:"seconds_left"`
 	AutoRenew      bool        `json:"auto_renew" jsonschema:"the lease is renewed for you while you show life"`
+
+	left bool // of an earlier run of the agent: a report takes it up again
 }
 
 // loss is a claim that ended by another's act or by time.
@@ -172,10 +174,13 @@ func (s *standing) text() string {
 	}
 	for _, h := range s.YourClaims {
 		fmt.Fprintf(&b, "\nYou hold %s (claim %s, %s): %s left", text.ID(h.WorkItemID), text.ID(h.ClaimID), h.WorkItemStatus, span(h.SecondsLeft))
-		if h.AutoRenew {
+		switch {
+		case h.AutoRenew:
 			b.WriteString(", renewed for you while you show life.")
-		} else {
-			b.WriteString("; renew it yourself with acop_update_claim.")
+		case h.left:
+			b.WriteString(", from an earlier run of yours: send a heartbeat if you go on with it, else release it.")
+		default:
+			b.WriteString("; renew it yourself with " + toolUpdate + ".")
 		}
 	}
 	if s.YourClaims != nil && len(s.YourClaims) == 0 {

@@ -60,6 +60,7 @@ func New(o Options) *Server {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{opts: o, tools: map[string]tool{}, log: o.Log, keeper: newKeeper(o.StaleAfter, o.Log)}
+	s.keeper.stateless = o.Owner == nil
 	s.server = sdk.NewServer(&sdk.Implementation{Name: "signalbox", Title: "Signalbox: coordinated work", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		// Neither tools nor templates ever change, and nothing is logged to clients.
