@@ -25,6 +25,7 @@ type Caller struct {
 type book interface {
 	Item(id string) (*core.Item, bool)
 	Claim(claimID string) (core.Claim, bool)
+	LostClaim(workItemID, worker string) (core.Claim, bool)
 	Entry(entryID string) (core.Posted, bool)
 	ItemOfIntent(intentID string) (string, bool)
 	Dependents(workItemID string) []string

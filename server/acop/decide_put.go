@@ -272,7 +272,7 @@ func decidePost(d *desk, r *request) (*verdict, *core.Error) {
 	}
 	a.Entry = &e
 	c := d.entryChange(e, core.VerbPost)
-	if lost := lostClaim(it, e.AuthorAgentUID); lost != nil {
+	if lost := d.lostClaim(it, e.AuthorAgentUID); lost != nil {
 		c.Record.Events[0].ClaimID = lost.ClaimID
 		c.Record.Events[0].Reason = "the author's claim on this item had ended: " + string(lost.ClaimStatus)
 	}
@@ -282,12 +282,21 @@ func decidePost(d *desk, r *request) (*verdict, *core.Error) {
 // lostClaim is the claim that an author lost by time or by a lead before posting
 // and has not replaced: what such an author says may be about work that somebody
 // else does by now (B47).
-func lostClaim(it *core.Item, author string) *core.Claim {
-	c := it.LastClaim
-	if c == nil || c.WorkerAgentUID != author || it.Holder() == author || c.ClaimStatus == core.ClaimReleased {
+func (d *desk) lostClaim(it *core.Item, author string) *core.Claim {
+	if it.Holder() == author {
 		return nil
 	}
-	return c
+	if c := it.LastClaim; c != nil && c.WorkerAgentUID == author {
+		if c.ClaimStatus == core.ClaimReleased {
+			return nil
+		}
+		return c
+	}
+	// Others may have held and lost it since.
+	if c, lost := d.book.LostClaim(it.ID(), author); lost {
+		return &c
+	}
+	return nil
 }
 
 func sameEntry(a, b core.BlackboardEntry) bool { return alike(a, b) }

@@ -19,8 +19,11 @@ type fakeBook struct {
 	entries map[string]core.Posted
 }
 
-func (b *fakeBook) Item(id string) (*core.Item, bool)     { it, ok := b.items[id]; return it, ok }
-func (b *fakeBook) Claim(id string) (core.Claim, bool)    { c, ok := b.claims[id]; return c, ok }
+func (b *fakeBook) Item(id string) (*core.Item, bool)  { it, ok := b.items[id]; return it, ok }
+func (b *fakeBook) Claim(id string) (core.Claim, bool) { c, ok := b.claims[id]; return c, ok }
+func (b *fakeBook) LostClaim(item, worker string) (core.Claim, bool) {
+	return core.Claim{}, false
+}
 func (b *fakeBook) Entry(id string) (core.Posted, bool)   { e, ok := b.entries[id]; return e, ok }
 func (b *fakeBook) ItemOfIntent(id string) (string, bool) { return "", false }
 func (b *fakeBook) Dependents(string) []string            { return slices.Sorted(maps.Keys(b.items)) }

@@ -110,7 +110,7 @@ func TestLateWords(t *testing.T) {
 		t.Errorf("the holder's entry is marked with %s", got)
 	}
 	b.clock.advance(11 * time.Second)
-	b.claim("w", "worker-other", 60)
+	second := b.claim("w", "worker-other", 60)
 	entry("worker-http")
 	if got := mark(); got != lost {
 		t.Errorf("the late entry is marked with %q, want %s", got, lost)
@@ -118,6 +118,26 @@ func TestLateWords(t *testing.T) {
 	entry("worker-other")
 	if got := mark(); got != "" {
 		t.Errorf("the new holder's entry is marked with %s", got)
+	}
+	// The second one loses the item, too; a third holds it, also after a restart.
+	b.clock.advance(61 * time.Second)
+	third := b.claim("w", "lead-01", 3600)
+	for range 2 {
+		for who, want := range map[string]string{"worker-http": lost, "worker-other": second, "lead-01": ""} {
+			entry(who)
+			if got := mark(); got != want {
+				t.Errorf("the entry of %s is marked with %q, want %q", who, got, want)
+			}
+		}
+		b.restart()
+	}
+	// Who held it again and gave it back said what there was to say.
+	b.want(b.verb("claims", third, "release", "lead-01", nil), 200, "")
+	again := b.claim("w", "worker-http", 60)
+	b.want(b.verb("claims", again, "release", "worker-http", nil), 200, "")
+	entry("worker-http")
+	if got := mark(); got != "" {
+		t.Errorf("the entry of one who gave the item back is marked with %s", got)
 	}
 }
 

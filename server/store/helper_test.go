@@ -155,7 +155,7 @@ func dump(s *Store) map[string]any {
 	}
 	return map[string]any{
 		"head": s.p.head.rev, "sum": s.p.head.sum.String(), "items": s.p.items, "order": order, "tags": s.p.tags, "waits": s.p.waits,
-		"live": s.p.live, "ended": ended, "intents": intents, "entries": s.p.entries, "entriesOf": s.p.entriesOf,
+		"live": s.p.live, "ended": ended, "lost": s.p.lost, "intents": intents, "entries": s.p.entries, "entriesOf": s.p.entriesOf,
 		"settings": s.p.settings, "answers": ans, "ends": ends,
 	}
 }

@@ -24,6 +24,10 @@ type projection struct {
 	ended   map[string]endedClaim            // claims that never change again
 	intents map[string]unique.Handle[string] // claim intent id -> item id
 
+	// lost names the claim that a worker lost last on an open item and has not
+	// replaced by one that it gave back itself: item id -> worker -> claim id.
+	lost map[string]map[string]string
+
 	entries   []acop.Posted    // ascending by revision
 	entryAt   map[string]int   // entry id -> place in entries
 	entriesOf map[string][]int // item id -> places in entries, ascending
@@ -45,6 +49,7 @@ func newProjection() *projection {
 		live:      map[string]string{},
 		ended:     map[string]endedClaim{},
 		intents:   map[string]unique.Handle[string]{},
+		lost:      map[string]map[string]string{},
 		entryAt:   map[string]int{},
 		entriesOf: map[string][]int{},
 		answers:   newAnswers(),
@@ -66,6 +71,9 @@ func (p *projection) apply(a *act, now time.Time) {
 
 // applyRecord takes over the new state that a record carries.
 func (p *projection) applyRecord(r applied) {
+	if c := r.rec.Ended; c != nil {
+		p.putEnded(c)
+	}
 	switch r.rec.Kind {
 	case KindItem:
 		if r.rec.Item != nil {
@@ -81,15 +89,29 @@ func (p *projection) applyRecord(r applied) {
 		}
 	case KindAudit:
 	}
-	if c := r.rec.Ended; c != nil {
-		p.ended[c.ClaimID] = endedOf(c)
+}
+
+// putEnded remembers a claim that ended for good.
+func (p *projection) putEnded(c *acop.Claim) {
+	p.ended[c.ClaimID] = endedOf(c)
+	of := p.lost[c.WorkItemID]
+	if c.ClaimStatus == acop.ClaimReleased {
+		if delete(of, c.WorkerAgentUID); len(of) == 0 {
+			delete(p.lost, c.WorkItemID)
+		}
+		return
 	}
+	if of == nil {
+		of = map[string]string{}
+		p.lost[c.WorkItemID] = of
+	}
+	of[c.WorkerAgentUID] = c.ClaimID
 }
 
 // applyIndex takes over what a superseded record still tells.
 func (p *projection) applyIndex(x index) {
 	if x.Ended != nil {
-		p.ended[x.Ended.ClaimID] = endedOf(x.Ended)
+		p.putEnded(x.Ended)
 	}
 	for _, id := range x.Intents {
 		p.intents[id] = unique.Make(x.Item)
@@ -115,6 +137,9 @@ func (p *projection) putItem(it *acop.Item) {
 	}
 	for _, n := range it.Intents {
 		p.intents[n.ClaimIntent.ClaimIntentID] = unique.Make(id)
+	}
+	if terminal(it.WorkItem.Status) {
+		delete(p.lost, id)
 	}
 	if old != nil && hasEnd(old) {
 		p.ends.remove(old)

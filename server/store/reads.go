@@ -40,6 +40,18 @@ func (s *Store) Claim(claimID string) (acop.Claim, bool) {
 	return c.claim(claimID), true
 }
 
+// LostClaim is the claim on an open item that a worker lost last, by time or to a
+// lead, if it did not hold and give back the item since.
+func (s *Store) LostClaim(workItemID, worker string) (acop.Claim, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	id, ok := s.p.lost[workItemID][worker]
+	if !ok {
+		return acop.Claim{}, false
+	}
+	return s.p.ended[id].claim(id), true
+}
+
 // ItemOfIntent names the item that a claim intent was made for, also long after
 // it was decided.
 func (s *Store) ItemOfIntent(intentID string) (workItemID string, ok bool) {
