@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -108,15 +107,14 @@ func (g *globals) defaultConfig() string {
 // file and line.
 func (g *globals) loadConfig() (config, error) {
 	path, given := g.configPath()
-	if err := provider.CheckFile(path); err != nil {
-		return config{}, err
-	}
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && !given {
+	raw, err := provider.ReadYAML(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !given:
 		return config{}, nil
-	}
-	if err != nil {
+	case errors.As(err, new(*fs.PathError)):
 		return config{}, fmt.Errorf("config: %w", err)
+	case err != nil:
+		return config{}, err
 	}
 	return parseConfig(path, raw)
 }

@@ -56,6 +56,8 @@ func newProvideCommand(g *globals) *cobra.Command {
 			"                   tail: only its end, if the command fails (default of the others)\n" +
 			"  progress         regular expression whose first group is a percentage\n" +
 			"  price_cu, timeout_ms, max_parallel\n\n" +
+			"And for all of them: provider_id, heartbeat_interval_ms, disconnect_grace_ms,\n" +
+			"offer_valid_ms, and escrow: unverified | refuse.\n\n" +
 			"SIGHUP reads the file, the tokens and the certificates again; what runs goes on as it\n" +
 			"began. A file with an error changes nothing.",
 		Example: "  signalbox provide --config capabilities.yaml\n  signalbox provide --config capabilities.yaml --stdio\n" +
@@ -147,13 +149,11 @@ func (f *provideFlags) options(conf acmp.Config, keys *provideKeys, log *slog.Lo
 		HeartbeatInterval: conf.HeartbeatInterval,
 		Grace:             conf.Grace,
 		OfferValid:        conf.OfferValid,
+		RefuseEscrow:      conf.RefuseEscrow,
 		Capabilities:      conf.Capabilities,
 		Data:              f.data,
 		Watchdog:          watchdogArgv(),
 		Log:               log,
-	}
-	if conf.RefuseEscrow {
-		opts.Escrow = refuseEscrow
 	}
 	if keys.tokens.Load() != nil {
 		opts.Authenticate = keys.principal

@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"os/signal"
 	"sync/atomic"
 	"syscall"
 
-	model "signalbox/model/acmp"
 	"signalbox/server/acmp"
 	"signalbox/server/acop"
 )
@@ -106,10 +103,4 @@ func (g *globals) reloadProvider(p *acmp.Provider, keys *provideKeys, log *slog.
 			log.Error("the certificates stay as they were", "err", err)
 		}
 	}
-}
-
-// refuseEscrow is the verifier of a provider whose configuration refuses escrow:
-// nobody here can verify one (D-18).
-func refuseEscrow(context.Context, *model.InvokeParams) error {
-	return errors.New("no escrow can be verified here")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -66,9 +67,12 @@ type capabilityFile struct {
 // and the line in it, and for an unknown key the one that may have been meant. A
 // relative dir is taken from the folder of the file.
 func LoadConfig(path string) (Config, error) {
-	raw, err := readBounded(path)
-	if err != nil {
+	raw, err := ReadYAML(path)
+	switch {
+	case errors.As(err, new(*fs.PathError)):
 		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	case err != nil:
+		return Config{}, err
 	}
 	c, err := parseConfig(raw, filepath.Dir(path))
 	if err == nil {
@@ -78,9 +82,6 @@ func LoadConfig(path string) (Config, error) {
 }
 
 func parseConfig(raw []byte, dir string) (Config, error) {
-	if err := checkForm(raw); err != nil {
-		return Config{}, err
-	}
 	file, err := parser.ParseBytes(raw, 0)
 	if err != nil {
 		return Config{}, yamlProblem(err)

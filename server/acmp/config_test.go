@@ -57,6 +57,50 @@ capabilities:
 	}
 }
 
+// Every key of a file that is read again counts from then on, those of layer 6 and of
+// escrow too.
+func TestReloadTakesTheWholeFile(t *testing.T) {
+	needShell(t)
+	load := func(head string) Config {
+		t.Helper()
+		c, err := LoadConfig(writeConfig(t, head+"capabilities:\n  - {name: work, command: [sh, -c, exit], input: none, price_cu: 0.5}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	was := load("heartbeat_interval_ms: 1000\ndisconnect_grace_ms: 1000\noffer_valid_ms: 600000\nescrow: refuse\n")
+	p := newProvider(t, Options{ProviderID: was.ProviderID, HeartbeatInterval: was.HeartbeatInterval, Grace: was.Grace, OfferValid: was.OfferValid,
+		RefuseEscrow: was.RefuseEscrow, Capabilities: was.Capabilities})
+	c := overHTTP(t, p)
+	state := func() string {
+		t.Helper()
+		task, _, bad := p.find(acmp.InvokeParams{TaskID: taskID(), Capability: "work", TimeoutMS: 1000}, "somebody")
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		task.refuse(cancelledError(task.id, "only looked at"))
+		offer := result[acmp.Offer](t, c.request(t, acmp.MethodOfferRequest, map[string]any{"capability": "work"}).answer(t))
+		escrow := c.request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), map[string]any{"escrow_id": "esc"})).code(t)
+		return fmt.Sprint(discovered(t, c).Features.HeartbeatIntervalMS, " ", task.grace, " ", time.Until(offer.ValidUntil()).Round(time.Minute), " ", escrow)
+	}
+	if got := state(); got != "1000 1s 10m0s -33005" {
+		t.Errorf("at start: %s", got)
+	}
+	for head, want := range map[string]string{
+		"heartbeat_interval_ms: 500\ndisconnect_grace_ms: 2000\noffer_valid_ms: 300000\n": "500 2s 5m0s 0",
+		"":                 "0 30s 0s 0",
+		"escrow: refuse\n": "0 30s 0s -33005",
+	} {
+		if err := p.Reload(load(head)); err != nil {
+			t.Fatal(err)
+		}
+		if got := state(); got != want {
+			t.Errorf("%q: %s, want %s", head, got, want)
+		}
+	}
+}
+
 // Every malformed configuration is one line with file and line number.
 func TestBadConfigs(t *testing.T) {
 	const head = "provider_id: agent:a:b\ncapabilities:\n  - name: x\n    command: [cat]\n"
@@ -118,6 +162,10 @@ func TestBadConfigs(t *testing.T) {
 		{"bad price", head + "    price_cu: cheap\n", 5, "price_cu"},
 		{"negative price", head + "    price_cu: -0.1\n", 5, "price_cu"},
 		{"no such dir", head + "    dir: /no/such/folder\n", 5, "not a folder"},
+		{"bad escrow", "escrow: maybe\n" + head, 1, `escrow "maybe" is not one of unverified, refuse`},
+		{"grace a word", "disconnect_grace_ms: soon\n" + head, 1, "disconnect_grace_ms must be a whole number"},
+		{"grace negative", "disconnect_grace_ms: -5\n" + head, 1, "disconnect_grace_ms -5 is not a number of milliseconds above 0"},
+		{"offer zero", "offer_valid_ms: 0\n" + head, 1, "offer_valid_ms 0 is not"},
 		{"beat zero", "heartbeat_interval_ms: 0\n" + head, 1, "heartbeat_interval_ms"},
 		{"beat fraction", "heartbeat_interval_ms: 1.5\n" + head, 1, "heartbeat_interval_ms must be a whole number"},
 		{"tab", "capabilities:\n\t- name: x\n", 2, ""},
@@ -176,7 +224,8 @@ func TestHostileConfigs(t *testing.T) {
 	}
 }
 
-// A file of tokens is YAML as well, and is judged before it is read.
+// Any other file of YAML is judged before it is read as well, and one without an end
+// not to it.
 func TestCheckFile(t *testing.T) {
 	for name, text := range map[string]string{
 		"brackets": strings.Repeat("[", 100_000),
@@ -187,6 +236,13 @@ func TestCheckFile(t *testing.T) {
 		path := writeConfig(t, text)
 		if err := CheckFile(path); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat("/dev/zero"); err == nil {
+		for name, err := range map[string]error{"CheckFile": CheckFile("/dev/zero"), "LoadConfig": func() error { _, err := LoadConfig("/dev/zero"); return err }()} {
+			if err == nil || !strings.HasPrefix(err.Error(), "/dev/zero:1: ") {
+				t.Errorf("%s of a file without an end: %v", name, err)
+			}
 		}
 	}
 	for _, path := range []string{writeConfig(t, "- identity: alice\n"), t.TempDir(), "/no/such/file"} {

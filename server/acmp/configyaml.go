@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -81,32 +82,42 @@ func atLine(path string, err error) error {
 // maxProblemCells is room for any problem of ours; a longer one repeats the file.
 const maxProblemCells = 300
 
-// readBounded reads a file that may be anything, such as a device without an end.
-func readBounded(path string) ([]byte, error) {
+// ReadYAML reads a YAML file and refuses what no person wrote and a decoder may never
+// finish: longer or nested deeper than any configuration, or with anchors and aliases.
+// That error is one line with file and line number; one of the system is as it came.
+func ReadYAML(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
-}
-
-// CheckFile refuses a YAML file that no person wrote and that a decoder may never
-// finish: longer or nested deeper than any configuration, or with anchors and aliases.
-// The error is one line with file and line number; a file that cannot be read, or
-// only once, is left to who reads it.
-func CheckFile(path string) error {
-	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
-		return nil
-	}
-	raw, err := readBounded(path)
+	raw, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1)) // it may be a device without an end
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	if err := checkForm(raw); err != nil {
-		return atLine(path, err)
+		return nil, atLine(path, err)
 	}
-	return nil
+	return raw, nil
+}
+
+// CheckFile is [ReadYAML] in front of a reader that opens the file itself. A file that
+// cannot be read, or only once, is left to that; a device is refused.
+func CheckFile(path string) error {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil
+	case st.Mode()&os.ModeDevice != 0:
+		return atLine(path, errors.New("this is a device, not a file"))
+	case !st.Mode().IsRegular():
+		return nil
+	}
+	_, err = ReadYAML(path)
+	if errors.As(err, new(*fs.PathError)) {
+		return nil
+	}
+	return err
 }
 
 // at is a value of a configuration with the line it stands on.

@@ -141,14 +141,19 @@ func (p *Provider) checkEscrow(t *Task) *acmp.Error {
 	if t.params.EscrowID == "" {
 		return nil
 	}
+	refused := func() *acmp.Error {
+		return newError(acmp.CodeEscrowInvalid, "Escrow invalid", t.id, map[string]any{"escrow_id": t.params.EscrowID})
+	}
+	if p.live.Load().refuseEscrow {
+		return refused()
+	}
 	if p.opts.Escrow == nil {
 		p.log.Info("an escrow id is accepted unverified", "task", t.id)
 		return nil
 	}
 	if err := p.opts.Escrow(t.ctx, &t.params); err != nil {
 		p.log.Info("an escrow id was refused", "task", t.id, "err", err)
-		return newError(acmp.CodeEscrowInvalid, "Escrow invalid", t.id,
-			map[string]any{"escrow_id": t.params.EscrowID})
+		return refused()
 	}
 	return nil
 }

@@ -15,12 +15,16 @@ type live struct {
 	settings acmp.Settings
 	interval time.Duration
 	grace    time.Duration
+	// offerValid is how long a quote holds unless less is asked for.
+	offerValid   time.Duration
+	refuseEscrow bool
 }
 
 // prepareAll makes the capabilities of o ready to run. Of old, which may be nil,
 // the bounds on parallel tasks stay where they are the same.
 func (p *Provider) prepareAll(o *Options, old *live) *live {
-	l := &live{caps: map[string]*Capability{}, interval: o.HeartbeatInterval, grace: o.Grace}
+	l := &live{caps: map[string]*Capability{}, interval: o.HeartbeatInterval, grace: o.Grace,
+		offerValid: min(o.OfferValid, maxOfferValid), refuseEscrow: o.RefuseEscrow}
 	if l.grace == 0 {
 		l.grace = defaultGrace
 	}
@@ -85,15 +89,19 @@ func queued(h Handler, slots chan struct{}) Handler {
 	}
 }
 
-// Reload puts the capabilities, the interval of heartbeats and the grace of c in the
-// place of those served so far. Tasks that run go on as they began; the provider id
-// cannot change. On an error nothing has changed. It may be called at any time.
+// Reload puts what c says in the place of what was served so far. Tasks that run go on
+// as they began, and offers that were made hold; the provider id cannot change. On an
+// error nothing has changed. It may be called at any time.
 func (p *Provider) Reload(c Config) error {
 	o := p.opts
 	if c.ProviderID != "" && c.ProviderID != o.ProviderID {
 		return fmt.Errorf("the provider id cannot change from %s to %s while it runs; start it again", o.ProviderID, c.ProviderID)
 	}
 	o.HeartbeatInterval, o.Grace, o.Capabilities = c.HeartbeatInterval, c.Grace, c.Capabilities
+	o.RefuseEscrow = c.RefuseEscrow
+	if c.OfferValid > 0 {
+		o.OfferValid = c.OfferValid
+	}
 	if err := o.validate(); err != nil {
 		return err
 	}

@@ -21,7 +21,6 @@ import (
 // this process.
 type offers struct {
 	key   [32]byte
-	valid time.Duration // how long a quote holds unless less is asked for
 	limit int
 	age   time.Duration
 	now   func() time.Time
@@ -59,8 +58,8 @@ const (
 	maxPriceBytes = 64
 )
 
-func newOffers(valid time.Duration, l Limits) *offers {
-	o := &offers{valid: min(valid, maxOfferValid), limit: l.AcceptedOffers, age: l.OutcomeAge, now: time.Now,
+func newOffers(l Limits) *offers {
+	o := &offers{limit: l.AcceptedOffers, age: l.OutcomeAge, now: time.Now,
 		accepted: map[string]*accepted{}, escrows: map[string]*accepted{}, oldest: list.New()}
 	_, _ = rand.Read(o.key[:]) // never fails
 	return o
@@ -229,7 +228,8 @@ func (p *Provider) capabilityOf(mark string) string {
 // quote makes an offer (layer 6, 2.1): the list price, for as long as was asked and
 // at most as long as is configured.
 func (p *Provider) quote(r *acmp.OfferRequest, principal string) (*acmp.Offer, *acmp.Error) {
-	c := p.live.Load().caps[r.Capability]
+	now := p.live.Load()
+	c := now.caps[r.Capability]
 	if c == nil {
 		return nil, newError(acmp.CodeCapabilityNotFound, "Capability not found", "", map[string]any{"capability": r.Capability})
 	}
@@ -245,7 +245,7 @@ func (p *Provider) quote(r *acmp.OfferRequest, principal string) (*acmp.Offer, *
 	if len(price) > maxPriceBytes {
 		return nil, internalErrorValue("", "the price has too many digits for an offer")
 	}
-	valid := p.offers.valid
+	valid := now.offerValid
 	if r.OfferValidMS != nil && *r.OfferValidMS < valid.Milliseconds() {
 		valid = time.Duration(*r.OfferValidMS) * time.Millisecond
 	}

@@ -108,7 +108,7 @@ func TestOfferRefusals(t *testing.T) {
 
 // Layer 6: an offer belongs to the buyer it was made to.
 func TestOfferOfAnotherBuyer(t *testing.T) {
-	o := newOffers(time.Second, Limits{AcceptedOffers: 1, OutcomeAge: time.Minute})
+	o := newOffers(Limits{AcceptedOffers: 1, OutcomeAge: time.Minute})
 	name := func(string) string { return "work" }
 	tm := terms{capability: "work", price: "1", until: time.Now().Add(time.Second)}
 	id := o.seal(tm, "alice")

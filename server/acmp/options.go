@@ -109,6 +109,9 @@ type Options struct {
 	// Escrow judges escrow ids; nil accepts them as unverified, and says so in
 	// the log (D-18).
 	Escrow EscrowVerifier
+	// RefuseEscrow refuses every escrow id, since nobody here can verify one; Escrow is
+	// not asked then.
+	RefuseEscrow bool
 	// Data is a folder in which outcomes outlive this process (D-12), made if need be;
 	// "" keeps them in memory only. One provider at a time can use it.
 	Data string

@@ -57,7 +57,7 @@ func New(ctx context.Context, opts Options) (*Provider, error) {
 	}
 	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	if opts.OfferValid > 0 {
-		p.offers = newOffers(opts.OfferValid, opts.Limits)
+		p.offers = newOffers(opts.Limits)
 	}
 	if err := p.remember(); err != nil {
 		p.end()
