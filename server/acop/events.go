@@ -52,7 +52,11 @@ func readEvents(v *visit) {
 	defer v.s.count.streams.Add(-1)
 
 	if st := v.startStream(); st != nil {
-		v.pump(ctx, st, sub)
+		render := frames
+		if len(filter.WorkItems)+len(filter.Families) == 0 {
+			render = v.s.frames.of
+		}
+		v.pump(ctx, st, sub, render)
 	}
 }
 
@@ -72,7 +76,7 @@ func (v *visit) startStream() *stream {
 }
 
 // pump writes until the reader, the owner or the subscription is done.
-func (v *visit) pump(ctx context.Context, st *stream, sub *store.Subscription) {
+func (v *visit) pump(ctx context.Context, st *stream, sub *store.Subscription, render func([]core.Event) []byte) {
 	type act struct {
 		events []core.Event
 		err    error
@@ -123,7 +127,7 @@ func (v *visit) pump(ctx context.Context, st *stream, sub *store.Subscription) {
 			case a.err != nil:
 				return
 			}
-			if !st.send(frames(a.events)) {
+			if !st.send(render(a.events)) {
 				return
 			}
 			if last := a.events[len(a.events)-1].AtUTC; live.Before(last) {

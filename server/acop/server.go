@@ -59,6 +59,7 @@ type Server struct {
 	description []byte // OpenAPI, made when first asked for
 
 	limits sync.Map // identity -> *limit
+	frames frameCache
 
 	closing   chan struct{}
 	closeOnce sync.Once
