@@ -79,7 +79,7 @@ func TestHooksReportLife(t *testing.T) {
 	}
 	lead := "SIGNALBOX_SERVER=" + r.box.url
 	s := newScreen(t, 130, 40, []string{"TERM=xterm-256color", "XDG_STATE_HOME=" + r.state, lead, "SIGNALBOX_TOKEN_FILE=" + leadTokenFile(r.box.data)}, binary(t))
-	s.waitText("Agents 1")
+	s.waitText("NEEDS YOU (1)", "session_ended")
 	s.keys("5")
 	s.waitText("agent says session_ended", "item says in_progress")
 	s.keys("q")

@@ -59,7 +59,8 @@ func leaseAsk(s *State, item *acop.Item, now time.Time) (Ask, bool) {
 	l := item.Lease
 	at := s.OwnerNow(now)
 	warn := LeaseWarning(l)
-	if at.Before(warn) {
+	said := l.Contradiction()
+	if at.Before(warn) && said == "" {
 		return Ask{}, false
 	}
 	a := Ask{
@@ -71,6 +72,11 @@ func leaseAsk(s *State, item *acop.Item, now time.Time) (Ask, bool) {
 		Reason:      "ending",
 		Consequence: "the claim ends, the item goes back to ready and " + item.Holder() + " is refused at its next write",
 		Key:         string(AskLease) + ":" + item.ID(),
+	}
+	if at.Before(warn) {
+		a.Since, a.Reason = s.FromOwner(l.HeartbeatAtUTC), "at odds"
+		a.Detail = "agent says " + said + ", item says " + string(item.Status())
+		a.Consequence = "nobody else can take the item before the lease ends"
 	}
 	if !at.Before(l.Claim.ExpiresAtUTC.Std()) {
 		a.Reason, a.Detail = "lapsed", "the lease ran out"

@@ -120,6 +120,31 @@ func TestAskLease(t *testing.T) {
 	wantAsks(t, s, after(200*time.Second))
 }
 
+// A holder whose session ended while it holds the item is an ask at once, until it
+// says otherwise.
+func TestAskLeaseAtOdds(t *testing.T) {
+	s := New()
+	o := newOwner(s).snapshot(held("a", "w1", t0, 100*time.Second))
+	say := func(at time.Time, status string) {
+		o.now = at
+		it := held("a", "w1", t0, 100*time.Second)
+		it.Lease.LastHeartbeat = &acop.LeaseHeartbeat{ClaimID: "claim-a", ProgressStatus: status}
+		it.Lease.HeartbeatAtUTC = acop.NewTime(at)
+		o.event(acop.VerbHeartbeat, it, acop.StatusInProgress, nil)
+	}
+	say(after(10*time.Second), "working")
+	wantAsks(t, s, after(20*time.Second))
+	say(after(20*time.Second), acop.StatusSessionEnded)
+	wantAsks(t, s, after(30*time.Second), "lease claim-a at odds")
+	if a := s.Asks(after(30 * time.Second))[0]; a.Detail != "agent says session_ended, item says in_progress" || !a.Since.Equal(after(20*time.Second)) {
+		t.Errorf("%+v", a)
+	}
+	say(after(40*time.Second), "working")
+	wantAsks(t, s, after(50*time.Second))
+	say(after(60*time.Second), "Done")
+	wantAsks(t, s, after(81*time.Second), "lease claim-a ending")
+}
+
 // A lease is judged by the owner's clock, shown by this program's.
 func TestAskLeaseWithSkew(t *testing.T) {
 	s := New()
