@@ -88,9 +88,6 @@ type Buyer struct {
 	order  []string // of ended, oldest first
 }
 
-// maxTimeoutMS is a year; what is far beyond would overflow.
-const maxTimeoutMS = 366 * 24 * 3600 * 1000
-
 // maxEnded bounds how many ended tasks are remembered by id.
 const maxEnded = 4096
 
@@ -242,38 +239,6 @@ func (b *Buyer) leave(t *task) {
 	delete(b.tasks, t.id)
 }
 
-func checkTimeout(p *acmp.InvokeParams) error {
-	switch {
-	case p.TimeoutMS < 0:
-		return refuse(acmp.CodeInvalidParams, "the timeout is negative")
-	case p.TimeoutMS > maxTimeoutMS:
-		return refuse(acmp.CodeInvalidParams, "the timeout is longer than a year")
-	}
-	return nil
-}
-
-// timeoutOf is the time a task has from its first send.
-func timeoutOf(p *acmp.InvokeParams) time.Duration {
-	var start time.Time
-	return acmp.Deadline(start, p.TimeoutMS).Sub(start)
-}
-
-// checkInvocation refuses locally what is not well-formed and what the provider
-// did not advertise.
-func checkInvocation(p *acmp.InvokeParams, set *acmp.Settings) error {
-	if e := p.Validate(); e != nil {
-		e.Local = true
-		if d, ok := e.Data["detail"].(string); ok {
-			e.Message = d
-		}
-		return &Refusal{Err: e}
-	}
-	if e := set.Refuse(p); e != nil {
-		return &Refusal{Err: e}
-	}
-	return nil
-}
-
 func (b *Buyer) start(t *task) {
 	ctx, cancel := context.WithCancel(b.env.ctx)
 	b.runners.Go(func() {
@@ -387,51 +352,4 @@ func (b *Buyer) Input(ctx context.Context, taskID string, chunk acmp.Payload, fi
 // value on a line.
 func (b *Buyer) Transcript(_ context.Context, taskID string) (io.ReadCloser, error) {
 	return b.disk.transcript(taskID)
-}
-
-// Close ends the buyer: streams are closed without cancelling their tasks, which
-// a later run re-attaches; providers on stdio are ended. When ctx ends first, the
-// children are killed.
-func (b *Buyer) Close(ctx context.Context) error {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	b.cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		b.watchers.Wait()
-		b.end()
-	}()
-	select {
-	case <-done:
-		b.kill()
-		return nil
-	case <-ctx.Done():
-		b.kill()
-	}
-	select {
-	case <-done:
-		return nil
-	case <-time.After(time.Second):
-		return fmt.Errorf("close the buyer: %w", context.Cause(ctx))
-	}
-}
-
-// end ends the tasks first, whose last messages need the links, then the links;
-// when Close may wait no longer, the links all the same.
-func (b *Buyer) end() {
-	ended := make(chan struct{})
-	go func() { b.runners.Wait(); close(ended) }()
-	select {
-	case <-ended:
-	case <-b.env.last.Done():
-	}
-	var wg sync.WaitGroup
-	for _, l := range b.links {
-		wg.Go(l.close)
-	}
-	wg.Wait()
-	b.env.dog.close()
-	<-ended
 }
