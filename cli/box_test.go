@@ -355,3 +355,30 @@ func TestTroubleIsThereUntilItIsSeen(t *testing.T) {
 	r.screen.keys("q")
 	r.screen.waitText("exit code 0")
 }
+
+// A task that ends while nobody looks is taken up by the next dashboard, with all of
+// its output and its outcome: nothing of it runs twice.
+func TestATaskEndsWhileNobodyLooks(t *testing.T) {
+	t.Parallel()
+	r := newLeadRig(t, 160, 40)
+	r.screen.waitText("NEEDS YOU", "lead-01")
+	r.screen.keys("i")
+	r.screen.waitText("Invoke", "slow")
+	r.screen.keys("Down", "Down", "Down", "Enter", "Enter")
+	r.screen.waitText("─ Tasks", "running", "begun")
+	r.screen.keys("q")
+	r.screen.waitText("1 task is running", "attached again")
+	r.screen.keys("y")
+	r.screen.waitText("exit code 0")
+	r.file("go", "")
+	waitUntil(t, "the task to end", func() bool { _, err := os.Stat(filepath.Join(r.dir, "gone")); return err == nil })
+	r.sit(160, 40)
+	r.screen.waitText("NEEDS YOU", "lead-01")
+	r.screen.keys("3")
+	shown := r.screen.waitText("completed", "begun", "all done")
+	if n := strings.Count(shown, "begun"); n != 1 {
+		t.Errorf("it begins %d times:\n%s", n, shown)
+	}
+	r.screen.keys("q")
+	r.screen.waitText("exit code 0")
+}

@@ -97,6 +97,10 @@ capabilities:
     command: ["sh", "-c", "echo halfway; exit 7"]
     input: none
     output: lines
+  - name: slow
+    command: ["sh", "-c", "echo begun; until [ -e `+r.dir+`/go ]; do sleep 0.1; done; echo all done; touch `+r.dir+`/gone"]
+    input: none
+    output: lines
 `)
 	r.startOwner("127.0.0.1:0")
 	r.provider = startProcess(t, nil, "provide", "--config", filepath.Join(r.dir, "capabilities.yaml"))
