@@ -1,16 +1,14 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
-
-	"signalbox/ui"
 )
 
 func newConfigCommand(g *globals) *cobra.Command {
@@ -51,8 +49,10 @@ func (g *globals) configInit() error {
 	if err := writePrivate(path, []byte(configTemplate())); err != nil {
 		return failf(exitFailed, "write %s: %w", path, err)
 	}
-	fmt.Fprintf(g.sys.Stdout, "wrote %s; what stands behind # is the default\n", path)
-	return nil
+	if g.json {
+		return g.printReport(map[string]any{"event": "written", "path": path})
+	}
+	return printed(fmt.Fprintf(g.sys.Stdout, "wrote %s; what stands behind # is the default\n", path))
 }
 
 // configCheck reads the file as the dashboard would, the files it names included.
@@ -62,73 +62,23 @@ func (g *globals) configCheck() error {
 		return failf(exitFailed, "%w", err)
 	}
 	if c.path == "" {
-		fmt.Fprintf(g.sys.Stdout, "there is no %s; the defaults hold\n", g.defaultConfig())
-		return nil
+		if g.json {
+			return g.printReport(map[string]any{"event": "checked", "path": nil, "providers": 0})
+		}
+		return printed(fmt.Fprintf(g.sys.Stdout, "there is no %s; the defaults hold\n", g.defaultConfig()))
 	}
 	if _, err := g.configProviders(g.sys.Env(envInsecureHTTP) == "1"); err != nil {
 		return failf(exitFailed, "%w", err)
 	}
-	fmt.Fprintf(g.sys.Stdout, "%s is right: %s\n", c.path, plural(len(c.Providers), "provider", "providers"))
-	return nil
+	if g.json {
+		return g.printReport(map[string]any{"event": "checked", "path": c.path, "providers": len(c.Providers)})
+	}
+	return printed(fmt.Fprintf(g.sys.Stdout, "%s is right: %s\n", c.path, plural(len(c.Providers), "provider", "providers")))
 }
 
-// configTemplate is the file with every setting as a comment.
-func configTemplate() string {
-	var b strings.Builder
-	b.WriteString(`# Signalbox: how the dashboard looks and behaves. Take the # away to change a
-# default. "signalbox config check" says what is wrong, with its line.
-
-# The colours: auto asks the terminal; dark, light, high-contrast.
-#theme: auto
-
-# Draw with ASCII characters only.
-#ascii: false
-
-# Clicks and the wheel. Turned off, the terminal's own selection works again.
-#mouse: on
-
-# How a new ask makes itself known while the terminal has no focus: off, bell,
-# osc (a desktop notification by the terminal), or a command as a list of words,
-# which gets the ask as JSON on its standard input.
-#notify: off
-#notify: [notify-send, signalbox]
-
-# Asks below this severity stay quiet: low, medium, high, critical.
-#notify_floor: medium
-
-# A command that is run for every new ask, focused or not, with the ask as JSON on
-# its standard input. No shell is involved.
-#on_ask: [my-hook, --from, signalbox]
-
-# Providers beside those of --provider: each has a url or a command.
-#providers:
-#  - name: workshop
-#    url: http://127.0.0.1:7190/mcp
-#    token_file: workshop.token   # beside this file, or an absolute path
-#  - name: local
-#    command: [my-provider, --stdio]
-#    dir: /path/to/work/in
-#    env: {LEVEL: debug}
-
-# How much of the tasks' output is kept on disk.
-#transcripts:
-#  keep: 1000            # outputs of the newest tasks
-#  max_bytes: 2147483648 # of all of them
-
-# Other keys: the action's name and one key or a list. A key that two actions would
-# have is an error.
-#keys:
-`)
-	for _, a := range ui.KeyMap() {
-		quoted := make([]string, len(a.Keys))
-		for i, k := range a.Keys {
-			quoted[i] = fmt.Sprintf("%q", k)
-		}
-		line := strings.Join(quoted, ", ")
-		if len(quoted) > 1 {
-			line = "[" + line + "]"
-		}
-		fmt.Fprintf(&b, "#  %-28s # %s\n", a.ID+": "+line, a.Help)
-	}
-	return b.String()
+// printReport prints v as one line of JSON.
+func (g *globals) printReport(v any) error {
+	enc := json.NewEncoder(g.sys.Stdout)
+	enc.SetEscapeHTML(false)
+	return stdoutError(enc.Encode(v))
 }

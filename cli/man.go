@@ -44,7 +44,7 @@ func (g *globals) writeMan(root *cobra.Command, dir string) error {
 		}
 	}
 	if g.json {
-		return printed(fmt.Fprintf(g.sys.Stdout, "{\"event\":\"written\",\"dir\":%q,\"pages\":%d}\n", dir, len(pages)))
+		return g.printReport(map[string]any{"event": "written", "dir": dir, "pages": len(pages)})
 	}
 	return printed(fmt.Fprintf(g.sys.Stdout, "wrote %s to %s\n", plural(len(pages), "page", "pages"), dir))
 }
@@ -59,6 +59,7 @@ func manPages(root *cobra.Command) (map[string][]byte, error) {
 		// The library resolves the commands' names in place.
 		header := doc.GenManHeader{Section: "1", Source: "signalbox " + build().Version, Manual: "Signalbox", Date: builtAt()}
 		hideUseless(c)
+		c.Long, c.Example = manMarkdown(firstOf(c.Long, c.Short)), strings.TrimRight(c.Example, "\n")
 		if err := doc.GenMan(c, &header, &b); err != nil {
 			failed = errors.Join(failed, err)
 			return
@@ -67,6 +68,22 @@ func manPages(root *cobra.Command) (map[string][]byte, error) {
 	})
 	return pages, failed
 }
+
+// manMarkdown writes a help text as the Markdown that the library reads: what is
+// indented stays as it is, and the rest means nothing but its words.
+func manMarkdown(help string) string {
+	lines := strings.Split(help, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, "  ") {
+			lines[i] = "    " + l
+			continue
+		}
+		lines[i] = manSpecial.Replace(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+var manSpecial = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, ">", `\>`, "[", `\[`, "]", `\]`, "`", "")
 
 // eachCommand visits root and all commands below it that a person is meant to use.
 func eachCommand(root *cobra.Command, visit func(*cobra.Command)) {
