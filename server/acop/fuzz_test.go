@@ -22,6 +22,10 @@ func FuzzBody(f *testing.F) {
 	f.Add(`{"protocol_version":"acop/1.3","entry":{"work_item_id":"w"}}`)
 	f.Add(`{"protocol_version":"acop/1.0","reason":"\ud800","x":1e999}`)
 	f.Add(`{"a":[[[[{}]]]]} `)
+	f.Add(mustJSON(body(m{"claim_intent": m{"work_item_id": "w", "worker_agent_uid": "a", "requested_ttl_seconds": 1, "scope": "s"}})))
+	f.Add(mustJSON(body(m{"entry": entryOf("w", "a", m{"created_at_utc": "2026-05-16T19:13:02.1234567890Z", "confidence": -0.0})})))
+	f.Add(`{"protocol_version":"acop/1.1","work_item":{"protocol_version":"acop/1.1","x":1},"blockers":[{"severity":"low"}]}`)
+	f.Add(`{"protocol_version":"acop/1.0","completion_evidence":{"validation_results":["a","a"],"artifact_ids":null}}`)
 	f.Fuzz(func(t *testing.T, raw string) {
 		read, refused := readJSON([]byte(raw))
 		if refused != nil {
@@ -74,7 +78,7 @@ func known(t *testing.T, e *core.Error) {
 // FuzzPath feeds the router: no redirect, no panic, and an id that was escaped
 // comes back as it was.
 func FuzzPath(f *testing.F) {
-	for _, id := range []string{"a/b", "..", "a%2Fb", "ü", "", "a//b", "#?", "\x00"} {
+	for _, id := range []string{"a/b", "..", "a%2Fb", "ü", "", "a//b", "#?", "\x00", "\xff", "%zz", "a\r\nb", "../../x", "cafe\u0301"} {
 		f.Add(id)
 	}
 	s := &Server{opts: Options{Tokens: &Tokens{}}, count: &metrics{}, base: DefaultBasePath}
