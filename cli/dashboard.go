@@ -146,6 +146,7 @@ func (g *globals) newProgram(m tea.Model, keyboard *input.Reader) *tea.Program {
 		tea.WithInput(keyboard),
 		tea.WithOutput(g.sys.Stdout),
 		tea.WithoutSignalHandler(), // signals are ours: see quitOnSignal
+		tea.WithFPS(ui.FrameRate),
 	)
 }
 

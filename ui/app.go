@@ -14,6 +14,11 @@ import (
 	"signalbox/ui/theme"
 )
 
+// FrameRate is how often a second whoever runs the dashboard lets the renderer look
+// whether there is something to draw. Each look costs an idle box processor time;
+// a slower beat would show a key later than 50 ms under full load.
+const FrameRate = 36
+
 // Options say what a dashboard is connected to and how it looks. The zero value
 // draws, but can act on nothing.
 type Options struct {

@@ -146,7 +146,7 @@ func openAt(tb testing.TB, n, claims int, now time.Time) *box {
 	b := &box{done: make(chan struct{}), took: make(chan time.Duration, 64)}
 	b.prog = tea.NewProgram(&probe{Model: ui.New(tb.Context(), ui.Options{Identity: "lead-01"}), b: b},
 		tea.WithInput(blocked{b.done}), tea.WithOutput(b), tea.WithWindowSize(240, 70), tea.WithColorProfile(colorprofile.TrueColor),
-		tea.WithEnvironment([]string{"TERM=xterm-256color"}), tea.WithoutSignalHandler())
+		tea.WithEnvironment([]string{"TERM=xterm-256color"}), tea.WithoutSignalHandler(), tea.WithFPS(ui.FrameRate))
 	go func() {
 		defer close(b.done)
 		_, _ = b.prog.Run()

@@ -86,11 +86,11 @@ func BenchmarkLoadIdle(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadIdleFloor is what a program that shows nothing costs: the
-// renderer looks 60 times a second whether there is something to write.
+// BenchmarkLoadIdleFloor is what a program that shows nothing costs: the renderer
+// looks ui.FrameRate times a second whether there is something to write.
 func BenchmarkLoadIdleFloor(b *testing.B) {
 	done := make(chan struct{})
-	p := tea.NewProgram(nothing{}, tea.WithInput(blocked{done}), tea.WithOutput(io.Discard), tea.WithWindowSize(240, 70), tea.WithoutSignalHandler())
+	p := tea.NewProgram(nothing{}, tea.WithInput(blocked{done}), tea.WithOutput(io.Discard), tea.WithWindowSize(240, 70), tea.WithoutSignalHandler(), tea.WithFPS(ui.FrameRate))
 	go func() { defer close(done); _, _ = p.Run() }()
 	defer func() { p.Kill(); <-done }()
 	used, begin := cpu(), time.Now()
