@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -38,28 +40,30 @@ func canSee(m *Model, s subject) (bool, string) {
 
 // see takes note of how tasks ended: their asks leave the queue for good.
 func (m *Model) see(ss []subject) tea.Cmd {
-	var cmds []tea.Cmd
-	n := 0
+	var facts []fleet.Settled
+	var ids []string
 	for _, s := range ss {
-		a := m.endedAsk(s)
-		if a == nil {
-			continue // two marks on one task
+		// All asks are looked up before the first leaves: each one that does makes
+		// the state derive them anew.
+		if a := m.endedAsk(s); a != nil && !slices.Contains(ids, a.TaskID) {
+			facts = append(facts, fleet.Settled{Key: a.Key, Revision: a.Revision, Reason: a.Reason, At: m.clock.now})
+			ids = append(ids, a.TaskID)
 		}
-		n++
-		m.apply(fleet.Settled{Key: a.Key, Revision: a.Revision, Reason: a.Reason, At: m.clock.now})
-		cmds = append(cmds, m.keepSeen(s.task.ID))
+	}
+	for _, f := range facts {
+		m.apply(f)
 	}
 	clear(m.marks)
-	text := "seen: " + shortTask(ss[0].task.ID) + "; it stays on the Tasks screen"
-	if n > 1 {
-		text = plural(n, "task", "tasks") + " seen; they stay on the Tasks screen"
+	text := plural(len(ids), "task", "tasks") + " seen; they stay on the Tasks screen"
+	if len(ids) == 1 {
+		text = "seen: " + shortTask(ids[0]) + "; it stays on the Tasks screen"
 	}
-	return tea.Batch(append(cmds, m.watchQueue(), m.toast(screen.Good, text))...)
+	return tea.Batch(m.keepSeen(ids), m.watchQueue(), m.toast(screen.Good, text))
 }
 
-// keepSeen has the buyer keep it, so that the ask is not there again at the next
+// keepSeen has the buyer keep it, so that the asks are not there again at the next
 // start.
-func (m *Model) keepSeen(taskID string) tea.Cmd {
+func (m *Model) keepSeen(ids []string) tea.Cmd {
 	buyer, ctx := m.opts.Buyer, m.ctx
 	if buyer == nil {
 		return nil
@@ -67,7 +71,11 @@ func (m *Model) keepSeen(taskID string) tea.Cmd {
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, actTimeout)
 		defer cancel()
-		return seenKept{buyer.Seen(ctx, taskID)}
+		var err error
+		for _, id := range ids {
+			err = cmp.Or(err, buyer.Seen(ctx, id))
+		}
+		return seenKept{err}
 	}
 }
 

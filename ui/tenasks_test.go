@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -200,4 +201,31 @@ func contextOf(shown string) string {
 		}
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// What is wrong with many ended tasks is taken note of together, and a note that
+// cannot be kept is told.
+func TestSeeManyTogether(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := open(t, ui.Options{}, uitest.Options{W: 130, H: 40})
+		snap := uitest.Snapshot(time.Now())
+		snap.Items, snap.Entries = nil, nil
+		r.facts(uitest.Live(time.Now()), fleet.SnapshotLoaded{Snapshot: snap, At: time.Now()}, uitest.Provider("local", time.Now()))
+		for _, id := range []string{"task_one", "task_two", "task_three"} {
+			r.facts(fleet.TaskHappened{Event: acmp.TaskEvent{Kind: acmp.EventError, TaskID: id, Provider: "local", At: time.Now(),
+				Err: &acmp.Error{Code: acmp.CodeInternal, Message: "no disk"}}})
+		}
+		r.Must("NEEDS YOU (3)")
+		r.Keys("*")
+		r.Must("3 rows marked")
+		r.buyer.Err = errors.New("the disk is full")
+		r.Keys("V")
+		r.Must("NEEDS YOU (0)", "3 tasks seen", "the disk is full; the ask will be there again")
+		if calls := r.buyer.Calls(); len(calls) != 3 {
+			t.Errorf("%q", calls)
+		}
+		r.Keys("6")
+		r.Must("seen: task:task_one, failed", "seen: task:task_three, failed")
+		r.MustNot("ask gone")
+	})
 }
