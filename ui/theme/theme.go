@@ -102,15 +102,15 @@ func (b builder) styles() *Styles {
 		Strong: b.text(true),
 		Muted:  b.fg(p.muted, "", spec{}),
 		Faint:  b.fg(p.faint, "", spec{}),
-		Accent: b.fg(p.accent, "36", spec{}),
-		Title:  b.fg(p.accent, "36", spec{bold: true}),
-		OK:     b.fg(p.ok, "32", spec{}),
-		Wait:   b.fg(p.wait, b.blue(), spec{}),
-		Warn:   b.fg(p.warn, "33", spec{}),
-		Bad:    b.fg(p.bad, "31", spec{bold: b.depth != TrueColor}),
+		Accent: b.fg(p.accent, b.basic("36"), spec{}),
+		Title:  b.fg(p.accent, b.basic("36"), spec{bold: true}),
+		OK:     b.fg(p.ok, b.basic("32"), spec{}),
+		Wait:   b.fg(p.wait, b.basic("34"), spec{}),
+		Warn:   b.fg(p.warn, b.basic("33"), spec{}),
+		Bad:    b.fg(p.bad, b.basic("31"), spec{bold: b.depth != TrueColor}),
 		Fresh:  b.text(true),
 		Dimmed: b.fg(p.muted, "", spec{italic: true}),
-		Key:    b.fg(p.accent, "36", spec{bold: true}),
+		Key:    b.fg(p.accent, b.basic("36"), spec{bold: true}),
 		Field:  b.fg(p.text, "", spec{under: true}),
 		Caret:  b.solid(spec{}),
 		Badge:  b.solid(spec{bold: true}),
@@ -185,13 +185,17 @@ func (b builder) color(c rgb, basic string) string {
 	return fgOf(c)
 }
 
-// blue is the one of the two blues of sixteen colours that can be read: the plain
-// one is nearly black in many terminals.
-func (b builder) blue() string {
-	if b.dark {
-		return "94"
+// basic is the colour of sixteen for one of the plain ones, as it can be read on
+// the ground: on a dark one the bright one, and magenta for blue, which is nearly
+// black in many terminals, bright or not.
+func (b builder) basic(plain string) string {
+	switch {
+	case !b.dark:
+		return plain
+	case plain == "34":
+		return "95"
 	}
-	return "34"
+	return "9" + plain[1:]
 }
 
 func (b builder) selText() string { return "97" }

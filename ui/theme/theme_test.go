@@ -129,12 +129,28 @@ func ExampleStyle_Render() {
 	// Output: "\x1b[1mword\x1b[m"
 }
 
-// At 16 colours no state is told in the plain blue on a dark ground, nor in the
-// bright one on a light ground: neither can be read.
-func TestBlueOfSixteen(t *testing.T) {
-	for dark, want := range map[bool]string{true: "\x1b[94m", false: "\x1b[34m"} {
-		if got := New(Options{Dark: dark, Depth: Basic16}).Wait.Render("x"); !strings.HasPrefix(got, want) {
-			t.Errorf("dark %v: %q", dark, got)
+// The colours of xterm by their numbers, as far as they are used for words, and as
+// many terminals have them.
+var xterm = map[string]rgb{
+	"31": 0xcd0000, "32": 0x00cd00, "33": 0xcdcd00, "34": 0x0000ee, "36": 0x00cdcd,
+	"91": 0xff0000, "92": 0x00ff00, "93": 0xffff00, "94": 0x5c5cff, "95": 0xff00ff, "96": 0x00ffff,
+}
+
+// At 16 colours every state can be read on a dark ground, in xterm's colours.
+func TestContrastOfSixteen(t *testing.T) {
+	st := New(Options{Dark: true, Depth: Basic16})
+	for name, s := range map[string]Style{"ok": st.OK, "wait": st.Wait, "warn": st.Warn, "bad": st.Bad, "accent": st.Accent, "title": st.Title} {
+		code := regexp.MustCompile(`[39][0-7]m`).FindString(s.Render("x"))
+		c, ok := xterm[strings.TrimSuffix(code, "m")]
+		if !ok {
+			t.Errorf("%s: no colour in %q", name, s.Render("x"))
+			continue
 		}
+		if got := contrast(c, 0x000000); got < 4.5 { // sixteen colours come with black
+			t.Errorf("%s: %.1f to 1", name, got)
+		}
+	}
+	if got := New(Options{Depth: Basic16}).Wait.Render("x"); !strings.HasPrefix(got, "\x1b[34m") {
+		t.Errorf("on a light ground waiting is %q", got)
 	}
 }
