@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"signalbox/model/acmp"
 	"signalbox/model/acop"
 	"signalbox/model/fleet"
 	"signalbox/ui/screen"
@@ -274,6 +275,9 @@ func (m *Model) refused(f *flight, err error) tea.Cmd {
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil
+	}
+	if errors.Is(err, acmp.ErrUnconfirmed) { // no refusal: it is on its way
+		return m.toast(screen.Warn, f.title()+": "+acmp.ErrUnconfirmed.Error())
 	}
 	return m.toast(screen.Bad, f.title()+" refused: "+m.explain(f.target, err))
 }

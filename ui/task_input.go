@@ -178,6 +178,9 @@ func (m *Model) onFed(msg fedTask) tea.Cmd {
 	if msg.name != "" {
 		what = text.ID(msg.name) + " to " + shortTask(msg.taskID)
 	}
+	if errors.Is(msg.err, acmp.ErrUnconfirmed) {
+		return m.toast(screen.Warn, what+": "+acmp.ErrUnconfirmed.Error())
+	}
 	if msg.err != nil {
 		return m.toast(screen.Bad, fmt.Sprintf("%s stopped after %s: %s", what, plural(int(msg.bytes), "byte", "bytes"), m.explain(screen.Task(msg.taskID), msg.err)))
 	}

@@ -3,6 +3,7 @@ package ui_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -227,5 +228,22 @@ func TestSeeManyTogether(t *testing.T) {
 		r.Keys("6")
 		r.Must("seen: task:task_one, failed", "seen: task:task_three, failed")
 		r.MustNot("ask gone")
+	})
+}
+
+// Input that the provider has not confirmed in time is no refusal: it is on its way,
+// and typing it again would double it.
+func TestUnconfirmedInputIsNoRefusal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := open(t, ui.Options{}, uitest.Options{W: 130, H: 40})
+		r.facts(uitest.Live(time.Now()), fleet.SnapshotLoaded{Snapshot: uitest.Snapshot(time.Now()), At: time.Now()}, uitest.Provider("local", time.Now()))
+		r.task(acmp.EventSent, func(ev *acmp.TaskEvent) { ev.Params.InputStream = true })
+		r.buyer.Err = fmt.Errorf("input chunk 3 for task_the_one: %w", acmp.ErrUnconfirmed)
+		r.Keys("3", "I")
+		r.Must("Input for rotate-keys")
+		r.Type("one line")
+		r.Keys("enter")
+		r.Must("the provider has not confirmed it yet; it is kept and sent again")
+		r.MustNot("refused")
 	})
 }

@@ -23,7 +23,7 @@ const (
 // ErrUnconfirmed is returned for input that the provider has not confirmed yet. It
 // is kept and goes out by itself, before all that is given later; giving it again
 // would double it.
-var ErrUnconfirmed = errors.New("the provider has not confirmed it yet; it is kept and sent again")
+var ErrUnconfirmed = acmp.ErrUnconfirmed
 
 // errInputEnded is the answer to input after the final chunk.
 var errInputEnded = errors.New("the input of the task has ended already")

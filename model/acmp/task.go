@@ -2,6 +2,7 @@ package acmp
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -81,6 +82,11 @@ type TaskEvent struct {
 	// "matches (python form)", "does not match" or "cannot be checked".
 	ProofCheck string
 }
+
+// ErrUnconfirmed is what giving a task input ends with when the provider has not
+// confirmed it in time. The input is kept by the buyer and goes out by itself; giving
+// it again would double it.
+var ErrUnconfirmed = errors.New("the provider has not confirmed it yet; it is kept and sent again")
 
 // Error is the failure of a task: an answer of the provider or, when Local, a
 // verdict of the buyer itself.
