@@ -144,7 +144,7 @@ func comesBack(t *testing.T, w wire) {
 }
 
 func unknownMethods(t *testing.T, w wire) {
-	for _, method := range []string{"acmp.v2/invoke", "acmp/interrupt", "acmp/resume", "acmp/result", "acmp/heartbeat", "acmp/nope"} {
+	for _, method := range []string{"acmp.v2/invoke", "acmp/interrupt", "acmp/resume", "acmp/result", "acmp/error", "acmp/heartbeat", "acmp/streamChunk", "acmp/nope"} {
 		m := request(t, w, method, map[string]any{"task_id": "x"}).answer(t)
 		if m.code() != -32601 {
 			t.Errorf("%s: %s", method, m.raw)

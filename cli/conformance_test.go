@@ -98,10 +98,10 @@ func declaration(t *testing.T, w wire) {
 		len(e.Accepts) != 3 || strings.Join(e.Emits, " ") != "acmp/streamChunk acmp/heartbeat" {
 		t.Errorf("declaration %s", m.raw)
 	}
-	for _, member := range []string{"resultType", "supportedVersions", "ttlMs", "cacheScope"} {
-		if m.Result[member] == nil {
-			t.Errorf("no %s: %s", member, m.raw)
-		}
+	scope, ttl := string(m.Result["cacheScope"]), -1.0
+	if err := json.Unmarshal(m.Result["ttlMs"], &ttl); err != nil || ttl < 0 || scope != `"public"` && scope != `"private"` ||
+		string(m.Result["resultType"]) != `"complete"` || string(m.Result["supportedVersions"]) != `["2026-07-28"]` {
+		t.Errorf("result %s", m.raw)
 	}
 }
 

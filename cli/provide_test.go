@@ -154,9 +154,12 @@ func chunkTexts(t *testing.T, body io.Reader, n int) (texts []string, rest *bufi
 }
 
 // SIGTERM lets what runs finish, and exits 0 with nothing but the ready line on
-// stdout.
+// stdout. Where nothing is said, only this machine can reach it.
 func TestProvideEndsInGoodOrder(t *testing.T) {
 	p := startProvide(t)
+	if !strings.HasPrefix(p.url, "http://127.0.0.1:") {
+		t.Errorf("it listens on %s", p.url)
+	}
 	res := p.post(t, rawInvoke("task_short", "short"))
 	_, r := chunkTexts(t, res.Body, 1)
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
