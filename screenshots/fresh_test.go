@@ -68,7 +68,8 @@ func TestPicturesAreFresh(t *testing.T) {
 		row          int // of the body that holds the heading
 		stable       int // how many words of it do not depend on the contents
 	}{
-		{"queue", "1", 132, 36, 2, 2}, {"queue-light", "1", 132, 36, 2, 2}, {"queue-nocolor", "1", 132, 36, 2, 2}, {"queue-80x24", "1", 80, 24, 2, 2},
+		{"queue", "1", 132, 36, 2, 2}, {"queue-light", "1", 132, 36, 2, 2}, {"queue-nocolor", "1", 132, 36, 2, 2},
+		{"queue-contrast", "1", 132, 36, 2, 2}, {"queue-16", "1", 132, 36, 2, 2}, {"board-16", "2", 132, 36, 2, 1}, {"queue-80x24", "1", 80, 24, 2, 2},
 		{"board", "2", 132, 36, 2, 1}, {"tasks", "3", 132, 36, 2, 9}, {"tasks-80x24", "3", 80, 24, 2, 6},
 		{"feed", "4", 132, 36, 2, 6}, {"agents", "5", 132, 36, 2, 9}, {"log", "6", 132, 36, 2, 8},
 	} {
@@ -103,6 +104,44 @@ func TestPicturesAreFresh(t *testing.T) {
 }
 
 func tail(s []string, n int) []string { return s[max(0, len(s)-n):] }
+
+// Each picture is drawn with the colours its name promises: none, sixteen, or those
+// of its theme.
+func TestPicturesHaveTheirColours(t *testing.T) {
+	fill := regexp.MustCompile(`fill="(#[0-9a-f]{6})"`)
+	for name, c := range map[string]struct {
+		most       int
+		has, hasNo []string
+	}{
+		"queue-nocolor":  {2, []string{"#121419", "#d0d4dc"}, nil},
+		"queue-16":       {12, []string{"#ff0000", "#00ffff"}, []string{"#ff8585"}},
+		"queue-contrast": {12, []string{"#00ffff", "#ffe14d"}, []string{"#56d4dd"}},
+		"queue-light":    {12, []string{"#ffffff", "#00607a"}, []string{"#56d4dd"}},
+		"queue":          {12, []string{"#56d4dd", "#f2c55c"}, []string{"#ff0000"}},
+	} {
+		svg, err := os.ReadFile(name + ".svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		for _, m := range fill.FindAllStringSubmatch(string(svg), -1) {
+			got[m[1]] = true
+		}
+		for _, want := range c.has {
+			if !got[want] {
+				t.Errorf("%s lacks %s: %v", name, want, got)
+			}
+		}
+		for _, not := range c.hasNo {
+			if got[not] {
+				t.Errorf("%s has %s", name, not)
+			}
+		}
+		if len(got) > c.most {
+			t.Errorf("%s has %d colours: %v", name, len(got), got)
+		}
+	}
+}
 
 // The sheet and the dialog are there and show what they are of.
 func TestPicturesOfSheetAndDialog(t *testing.T) {

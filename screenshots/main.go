@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -33,6 +34,13 @@ func takeAll(ctx context.Context, words []string) error {
 	for _, s := range sittings() {
 		if !s.wanted(words) {
 			continue
+		}
+		if s.theme != "" {
+			file := filepath.Join(dir, s.theme+".yaml")
+			if err := os.WriteFile(file, []byte("theme: "+s.theme+"\n"), 0o600); err != nil {
+				return err
+			}
+			s.args = append(slices.Clone(s.args), "--config", file)
 		}
 		if err := sit(ctx, bin, s, words); err != nil {
 			return err

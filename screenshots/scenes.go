@@ -13,6 +13,7 @@ type sitting struct {
 	w, h  int
 	env   []string
 	args  []string
+	theme string // of the configuration; "" lets the terminal decide
 	look  ground
 	steps []step
 }
@@ -30,6 +31,7 @@ const esc = "\x1b"
 
 func sittings() []sitting {
 	dark := []string{"TERM=xterm-256color", "COLORTERM=truecolor", "NO_COLOR="}
+	sixteen := []string{"TERM=xterm-16color", "COLORTERM=", "NO_COLOR="}
 	plain := []string{"TERM=xterm-256color", "NO_COLOR=1"}
 	demo := []string{"demo", "--seed", "7"}
 	// What a queue must hold to be worth a picture.
@@ -55,6 +57,13 @@ func sittings() []sitting {
 		{w: 80, h: 24, env: dark, args: demo, look: darkGround, steps: []step{
 			{see: []string{"NEEDS YOU", "decide", "accept", "LIVE TASKS"}, shot: "queue-80x24", keys: "3"},
 			{see: []string{"CAPABILITY"}, shot: "tasks-80x24"},
+		}},
+		{w: 132, h: 36, env: dark, args: demo, theme: "high-contrast", look: darkGround, steps: []step{
+			{see: queue, shot: "queue-contrast"},
+		}},
+		{w: 132, h: 36, env: sixteen, args: demo, look: darkGround, steps: []step{
+			{see: queue, shot: "queue-16", keys: "2"},
+			{see: []string{"ATTENTION", "HELD", "COMPLETED"}, shot: "board-16"},
 		}},
 		{w: 132, h: 36, env: plain, args: demo, look: darkGround, steps: []step{
 			{see: queue, shot: "queue-nocolor"},
