@@ -142,6 +142,8 @@ type Detail struct {
 	Events          []Event  `json:"events"`  // ascending
 	// Overlaps lists live claims on other items that share paths or symbols.
 	Overlaps []Overlap `json:"overlaps"`
+	// UnreservedBlockerCodes marks blocker codes of no known namespace (C-021).
+	UnreservedBlockerCodes []string `json:"unreserved_blocker_codes,omitempty"`
 }
 
 // Overlap is one live claim of another item that shares paths or symbols.

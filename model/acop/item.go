@@ -122,6 +122,19 @@ func (i *Item) BlockerCodes() []string {
 	return codes
 }
 
+// UnreservedBlockerCodes lists the codes of the open blockers that lie in no
+// namespace that is given out: they are taken, and marked as what only their
+// author understands (C-021).
+func (i *Item) UnreservedBlockerCodes() []string {
+	var codes []string
+	for _, b := range i.Blockers {
+		if !ReservedBlocker(b.BlockerCode) {
+			codes = append(codes, b.BlockerCode)
+		}
+	}
+	return codes
+}
+
 // MissingEvidence lists requirement ids that ev does not name (D-52).
 func (i *Item) MissingEvidence(ev CompletionEvidence) []string {
 	var missing []string

@@ -201,6 +201,10 @@ func TestHeartbeat(t *testing.T) {
 	if it.text("item.lease.last_heartbeat.progress_status") != "busy" || it.text("item.lease.heartbeat_at_utc")[:3] == "200" {
 		t.Fatalf("lease: %s", it.raw)
 	}
+	b.want(b.verb("claims", id, "heartbeat", "worker-http", nil), 200, "")
+	if it := b.item("w"); it.text("item.lease.progress_summary") != "still here" { // a bare sign of life says nothing new
+		t.Fatalf("progress after a bare heartbeat: %s", it.raw)
+	}
 	b.want(b.verb("claims", id, "heartbeat", "worker-other", nil), 403, "unauthorized_worker")
 }
 

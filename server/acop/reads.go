@@ -45,6 +45,7 @@ type row struct {
 	Status             core.Status    `json:"status"`
 	BlockerCodes       []string       `json:"blocker_codes"`
 	Blockers           []core.Blocker `json:"blockers"`
+	Unreserved         []string       `json:"unreserved_blocker_codes,omitempty"` // of BlockerCodes, those of no known namespace (C-021)
 	ActionabilityScore float64        `json:"actionability_score"`
 	TargetAgentUID     string         `json:"target_agent_uid"`
 	Claim              *core.Claim    `json:"claim,omitempty"`
@@ -54,7 +55,7 @@ type row struct {
 
 func (v *visit) row(it *core.Item, live []*core.Item) row {
 	r := row{
-		WorkItem: it.WorkItem, Status: it.Status(), BlockerCodes: it.BlockerCodes(), Blockers: it.Blockers,
+		WorkItem: it.WorkItem, Status: it.Status(), BlockerCodes: it.BlockerCodes(), Blockers: it.Blockers, Unreserved: it.UnreservedBlockerCodes(),
 		ActionabilityScore: it.WorkItem.ActionabilityScore, TargetAgentUID: it.WorkItem.TargetAgentUID,
 		Overlaps: v.overlaps(it, live), Revision: it.Revision,
 	}
@@ -203,5 +204,6 @@ func readItem(v *visit) {
 	v.reply(core.Detail{
 		ProtocolVersion: core.ProtocolVersion, Revision: st.Revision(), Item: it, Claims: some(claims),
 		Entries: some(st.Entries(store.EntryQuery{WorkItemID: v.id})), Events: some(events), Overlaps: v.overlaps(it, st.LiveLeases()),
+		UnreservedBlockerCodes: it.UnreservedBlockerCodes(),
 	})
 }

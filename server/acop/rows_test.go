@@ -78,6 +78,14 @@ func TestHintsAndForeignWords(t *testing.T) {
 			t.Errorf("%s became %s", code, got)
 		}
 	}
+	for code, marked := range map[string]bool{"foo_bar": true, "upstream_gate_pending": true, "orchestration.gate": false, "x.acme.thing": false} {
+		rows := b.do("GET", "work-items?blocker_code="+code, "reader-01", nil).at("work_items").([]any)
+		for what, got := range map[string]any{"row": rows[0].(m)["unreserved_blocker_codes"], "item": b.item(code).at("unreserved_blocker_codes")} {
+			if want := map[bool]string{true: "[" + code + "]", false: "<nil>"}[marked]; fmt.Sprint(got) != want {
+				t.Errorf("the %s marks %v of %s, want %s", what, got, code, want)
+			}
+		}
+	}
 	for _, seed := range []m{{"repo_id": "r"}, {"base_commit": "c"}, {"review_required": true}, {"blocker_codes": []string{}}, {"completion_evidence": m{}},
 		{"work_kind": "acmecorp.deploy_prepare"}, {"work_kind": "deploy"}} {
 		b.want(b.do("PUT", "work-items", "lead-01", body(m{"work_item": workItem("seed", seed)})), 400, "schema_violation")
