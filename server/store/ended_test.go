@@ -24,7 +24,7 @@ func TestEndedClaimIsWhole(t *testing.T) {
 	whole := acop.Claim{ClaimID: "c", WorkItemID: "w", WorkerAgentUID: "ann", ClaimStatus: acop.ClaimRevoked,
 		GrantedAtUTC: acop.NewTime(start.Add(time.Millisecond)), ExpiresAtUTC: acop.NewTime(time.Unix(-5, 0))}
 	for _, c := range []acop.Claim{whole, {ClaimID: "d"}} {
-		if diff := cmp.Diff(c, endedOf(&c).claim(c.ClaimID), cmp.AllowUnexported(acop.Time{})); diff != "" {
+		if diff := cmp.Diff(c, newProjection().endedOf(&c).claim(c.ClaimID), cmp.AllowUnexported(acop.Time{})); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -37,6 +37,9 @@ func TestMemoryOfThePast(t *testing.T) {
 	const n = 100_000
 	fresh := func(format string, i int) string { return strings.Clone(fmt.Sprintf(format, i)) }
 	p := newProjection()
+	for i := range n / 10 {
+		p.putItem(newItem(fresh("work-item-%d", i), acop.StatusReady))
+	}
 	before := heap()
 	for i := range n {
 		c := acop.Claim{ClaimID: fresh("claim:%020d", i), WorkItemID: fresh("work-item-%d", i/10), WorkerAgentUID: fresh("worker-%d", i%60),

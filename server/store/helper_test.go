@@ -138,12 +138,9 @@ func dump(s *Store) map[string]any {
 			}
 		}
 	}
-	ended, intents := map[string]acop.Claim{}, map[string]string{}
+	ended := map[string]acop.Claim{}
 	for id, c := range s.p.ended {
 		ended[id] = c.claim(id)
-	}
-	for id, item := range s.p.intents {
-		intents[id] = item.Value()
 	}
 	ends := []string{}
 	for it := range s.p.ends.after(nil) {
@@ -155,7 +152,7 @@ func dump(s *Store) map[string]any {
 	}
 	return map[string]any{
 		"head": s.p.head.rev, "sum": s.p.head.sum.String(), "items": s.p.items, "order": order, "tags": s.p.tags, "waits": s.p.waits,
-		"live": s.p.live, "ended": ended, "lost": s.p.lost, "intents": intents, "entries": s.p.entries, "entriesOf": s.p.entriesOf,
+		"live": s.p.live, "ended": ended, "lost": s.p.lost, "intents": s.p.intents, "entries": s.p.entries, "entriesOf": s.p.entriesOf,
 		"settings": s.p.settings, "answers": ans, "ends": ends,
 	}
 }

@@ -24,6 +24,7 @@ func (s *Store) project(f *scan) {
 	for _, r := range f.records {
 		s.p.applyRecord(r)
 	}
+	s.p.shareIDs()
 	s.p.head = link{rev: f.last, sum: f.head.sum}
 }
 

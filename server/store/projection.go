@@ -3,7 +3,6 @@ package store
 import (
 	"slices"
 	"time"
-	"unique"
 
 	"signalbox/model/acop"
 )
@@ -20,9 +19,9 @@ type projection struct {
 	ends     *sorted                        // items with a lease or an intent that runs out, by nextEnd
 	waits    map[string]map[string]struct{} // item id -> ids of items that wait for it
 
-	live    map[string]string                // claim id -> id of the item that holds it
-	ended   map[string]endedClaim            // claims that never change again
-	intents map[string]unique.Handle[string] // claim intent id -> item id
+	live    map[string]string     // claim id -> id of the item that holds it
+	ended   map[string]endedClaim // claims that never change again
+	intents map[string]string     // claim intent id -> item id
 
 	// lost names the claim that a worker lost last on an open item and has not
 	// replaced by one that it gave back itself: item id -> worker -> claim id.
@@ -48,7 +47,7 @@ func newProjection() *projection {
 		waits:     map[string]map[string]struct{}{},
 		live:      map[string]string{},
 		ended:     map[string]endedClaim{},
-		intents:   map[string]unique.Handle[string]{},
+		intents:   map[string]string{},
 		lost:      map[string]map[string]string{},
 		entryAt:   map[string]int{},
 		entriesOf: map[string][]int{},
@@ -93,7 +92,7 @@ func (p *projection) applyRecord(r applied) {
 
 // putEnded remembers a claim that ended for good.
 func (p *projection) putEnded(c *acop.Claim) {
-	p.ended[c.ClaimID] = endedOf(c)
+	p.ended[c.ClaimID] = p.endedOf(c)
 	of := p.lost[c.WorkItemID]
 	if c.ClaimStatus == acop.ClaimReleased {
 		if delete(of, c.WorkerAgentUID); len(of) == 0 {
@@ -114,7 +113,7 @@ func (p *projection) applyIndex(x index) {
 		p.putEnded(x.Ended)
 	}
 	for _, id := range x.Intents {
-		p.intents[id] = unique.Make(x.Item)
+		p.intents[id] = p.idOf(x.Item)
 	}
 }
 
@@ -136,7 +135,7 @@ func (p *projection) putItem(it *acop.Item) {
 		p.live[it.Lease.Claim.ClaimID] = id
 	}
 	for _, n := range it.Intents {
-		p.intents[n.ClaimIntent.ClaimIntentID] = unique.Make(id)
+		p.intents[n.ClaimIntent.ClaimIntentID] = id
 	}
 	if terminal(it.WorkItem.Status) {
 		delete(p.lost, id)

@@ -57,11 +57,8 @@ func (s *Store) LostClaim(workItemID, worker string) (acop.Claim, bool) {
 func (s *Store) ItemOfIntent(intentID string) (workItemID string, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	item, ok := s.p.intents[intentID]
-	if !ok {
-		return "", false
-	}
-	return item.Value(), true
+	workItemID, ok = s.p.intents[intentID]
+	return workItemID, ok
 }
 
 // Entry returns the blackboard entry with this id.
