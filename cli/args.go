@@ -15,6 +15,15 @@ import (
 // explainArguments makes every command below and including cmd say in words what
 // was wrong with its arguments and flags and what it takes, in one line.
 func explainArguments(cmd *cobra.Command) {
+	if cmd.HasSubCommands() && !cmd.Runnable() {
+		// A command that only holds others would print its help and succeed, whatever
+		// was typed behind it.
+		cmd.Args = cobra.NoArgs
+		cmd.RunE = func(c *cobra.Command, _ []string) error {
+			path := c.CommandPath()
+			return failf(exitUsage, "say what to do with %s; `%s --help` lists it", strings.TrimPrefix(path, "signalbox "), path)
+		}
+	}
 	check := cmd.Args
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if check != nil && check(c, args) != nil {

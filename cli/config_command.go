@@ -18,8 +18,6 @@ func newConfigCommand(g *globals) *cobra.Command {
 		Long: "The file says how the dashboard looks and which keys it has, what happens when\n" +
 			"something needs you, and which providers there are. Without one everything has a\n" +
 			"default.",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:     "init",

@@ -22,10 +22,6 @@ func newWorkCommand(g *globals) *cobra.Command {
 		Long: `List, put and decide work items at the owner. Data goes to stdout, as a table or
 with --json as JSON; one line about what went wrong goes to stderr.
 Exit code 0 done, 1 refused, 2 wrong usage, 3 the owner cannot be reached.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return failf(exitUsage, "say what to do with work; `signalbox work --help` lists it")
-		},
 	}
 	cmd.AddCommand(newWorkPut(g), newWorkExport(g), newWorkList(g), newWorkShow(g), newWorkEvents(g))
 	for i := range workActs {
