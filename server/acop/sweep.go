@@ -65,6 +65,9 @@ func (s *service) freeLate(ctx context.Context, r *request) {
 	case core.VerbAccept:
 		ids = s.store.Dependents(r.WorkItemID)
 	}
+	if len(ids) == 0 {
+		return
+	}
 	d := s.desk(Caller{Identity: ownerActor, Role: core.RoleOrchestrator}, nil)
 	for _, id := range ids {
 		for try := range mostTries {

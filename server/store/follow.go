@@ -121,7 +121,7 @@ func (f *follower) answered(w *writing, err error) {
 }
 
 // advance makes visible what is due: first the sync, then all acts, and then
-// their writers and the readers are told.
+// their writers are told, and the readers, who may be many.
 func (f *follower) advance() error {
 	var run []*writing
 	for next := f.next; ; {
@@ -151,6 +151,7 @@ func (f *follower) advance() error {
 	for _, w := range run {
 		w.end(nil)
 	}
+	f.s.tell(acts...)
 	return nil
 }
 
@@ -224,11 +225,12 @@ func (f *follower) read(asm *assembler, raw *jetstream.RawStreamMsg, due uint64)
 	if err := f.s.show(a); err != nil {
 		return err
 	}
+	f.s.tell(a)
 	f.next = a.rev + 1
 	return nil
 }
 
-// show applies acts, notes the last of them and tells everybody, in this order:
+// show applies acts and notes the last of them. After it they are told ([Store.tell]):
 // whoever sees an event finds the projection at least as new.
 func (s *Store) show(acts ...*act) error {
 	for _, a := range acts {
@@ -239,7 +241,11 @@ func (s *Store) show(acts ...*act) error {
 	if err := s.note.write(s.p.head); err != nil { // only the follower changes it
 		return err
 	}
-	s.hub.put(acts...)
-	s.waits.reached(acts[len(acts)-1].rev)
 	return nil
+}
+
+// tell hands acts that are shown to the readers.
+func (s *Store) tell(acts ...*act) {
+	s.waits.reached(acts[len(acts)-1].rev)
+	s.hub.put(acts...)
 }
