@@ -212,3 +212,34 @@ func TestAgentRegistersItself(t *testing.T) {
 		t.Errorf("an agent as lead-01: %v %s", err, said.String())
 	}
 }
+
+// TestAgentDoesNotRewriteAGivenList: where somebody listed who may come in, an
+// agent is told how to get a token and changes nothing.
+func TestAgentDoesNotRewriteAGivenList(t *testing.T) {
+	t.Parallel()
+	list := filepath.Join(t.TempDir(), "tokens.yaml")
+	written := []byte("# ours\n- {identity: lead-01, role: lead, token: only-for-this-test}\n")
+	if err := os.WriteFile(list, written, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := newAgentRig(t, "--tokens", list)
+	var said bytes.Buffer
+	cmd := r.command("mcp", "--as", "claude-01")
+	cmd.Stderr = &said
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(said.String(), "signalbox token add claude-01 --role worker") {
+		t.Errorf("it ends with %v: %s", err, said.String())
+	}
+	if now, err := os.ReadFile(list); err != nil || !bytes.Equal(now, written) {
+		t.Errorf("the list is now\n%s%v", now, err)
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("only-for-this-test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said.Reset()
+	cmd = r.command("mcp", "--as", "claude-01", "--token-file", file)
+	cmd.Stderr = &said
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(said.String(), "the token speaks for lead-01, not for claude-01") {
+		t.Errorf("another one's token: %v %s", err, said.String())
+	}
+}

@@ -34,8 +34,10 @@ func agentFile(dir, identity, suffix string) string {
 func (g *globals) register(ctx context.Context, identity string, role acop.Role) (string, error) {
 	data := g.localData()
 	list := tokensFile(data)
-	if b, err := readBox(data); err == nil && b.Tokens != "" {
-		list = b.Tokens
+	if b, err := readBox(data); err == nil && b.Tokens != "" && b.Tokens != list {
+		// Whoever wrote that list says who comes in, and it is not ours to rewrite.
+		return "", failf(exitUsage, "the local box lets in only whom %s lists; make a token with `signalbox token add %s --role %s --tokens %s > FILE` and give --token-file FILE",
+			b.Tokens, text.ID(identity), role, b.Tokens)
 	}
 	file := agentFile(agentTokens(data), identity, ".token")
 	if t, err := loadTokens(list); err == nil {
