@@ -90,7 +90,7 @@ func (d *disk) unfinished(take func(*taskFile), lost func(file string, err error
 		return
 	}
 	names, _ := filepath.Glob(filepath.Join(d.dir, "tasks", "*.task"))
-	var ended map[string]bool
+	var ended map[string]time.Time
 	for _, name := range names {
 		var r record
 		j, err := openJournal(name, &r)
@@ -109,7 +109,7 @@ func (d *disk) unfinished(take func(*taskFile), lost func(file string, err error
 			ended = d.accounted()
 		}
 		t := d.taskFile(r, j)
-		if ended[r.Params.TaskID] {
+		if ended[r.Params.TaskID].After(r.FirstSend) { // not of an earlier task of this name
 			d.inputFile(r.Params.TaskID).remove()
 			t.finished()
 			continue

@@ -68,7 +68,7 @@ func TestJournalIsWholeAtAnyInstant(t *testing.T) {
 			}
 		})
 	}
-	for i := range 200 {
+	for i := range 60 {
 		f.cancelled(strings.Repeat("why ", i))
 	}
 	close(stop)
@@ -109,7 +109,10 @@ func TestLeftoversOfACrash(t *testing.T) {
 	write(tasks("reserved", ".task"), "")                       // before the first write
 	write(tasks("t1", ".task")+tempExt, `{"provider":"half`)    // in the middle of another
 	write(filepath.Join("tasks", "torn.task"), `{"provider":"`) // by another hand
-	write("ledger.jsonl", `{"task_id":"t2","outcome":"result"}`+"\n"+`{"task_id":"t3","outc`)
+	line := func(id string, at time.Time) string {
+		return fmt.Sprintf(`{"at_utc":%q,"task_id":%q,"outcome":"result"}`, at.UTC().Format(time.RFC3339Nano), id) + "\n"
+	}
+	write("ledger.jsonl", line("t2", time.Now())+line("t4", time.Now().Add(-time.Hour))+`{"task_id":"t3","outc`)
 	open := func() int { fds, _ := os.ReadDir("/proc/self/fd"); return len(fds) }
 	before, most := open(), 0
 	var ids, lost []string
@@ -118,7 +121,7 @@ func TestLeftoversOfACrash(t *testing.T) {
 		most = max(most, open()-before)
 		f.close()
 	}, func(file string, err error) { lost = append(lost, file) })
-	if len(ids) != 99 || slices.Contains(ids, "t2") || !slices.Contains(ids, "t3") || !slices.Contains(ids, "t1") {
+	if len(ids) != 99 || slices.Contains(ids, "t2") || !slices.Contains(ids, "t3") || !slices.Contains(ids, "t4") || !slices.Contains(ids, "t1") {
 		t.Errorf("%d taken up: %v", len(ids), ids)
 	}
 	if !slices.Equal(lost, []string{"torn.task"}) {
@@ -156,7 +159,7 @@ func TestLedgerAfterACrash(t *testing.T) {
 	if err != nil || strings.Count(string(raw), "\n") != 4 {
 		t.Errorf("ledger %q, %v", raw, err)
 	}
-	if got := d.accounted(); len(got) != 3 || !got["t1"] || !got["t3"] || !got["t4"] {
+	if got := d.accounted(); len(got) != 3 || got["t1"].IsZero() || got["t3"].IsZero() || got["t4"].IsZero() {
 		t.Errorf("outcomes read back: %v", got)
 	}
 }

@@ -26,9 +26,23 @@
 // dropped. A provider on stdio has one pipe, so there a stalled consumer stalls
 // all tasks of that provider.
 //
+// # Streamed input
+//
+// A chunk of input has its seq for good once [Buyer.Input] has taken it: it is on
+// disk before it is sent, and sent until the provider confirms it, over breaks of the
+// link, new sends of the invoke and restarts of the program. The provider ignores
+// what it has already, so that nothing is lost and nothing doubled.
+//
+// # Crashes
+//
+// The program may be killed at any instant. A journal is written before the first
+// send and goes after the outcome is in the ledger; in between, the next run takes the
+// task up by sending the same invoke again.
+//
 // # Testing
 //
 // The tests use real sockets with a server that writes raw events, and real
-// child processes (the test binary itself). What depends on time alone runs in
+// child processes (the test binary itself); what holds over both transports is
+// tested over both (overBoth). What depends on time alone runs in
 // testing/synctest.
 package acmp

@@ -100,13 +100,14 @@ const ledgerTail = 1 << 20
 // ledgerMessage is how much of an error's message the ledger keeps, in bytes.
 const ledgerMessage = 1 << 10
 
-// accounted gives the task_ids of the last outcomes in the ledger.
-func (d *disk) accounted() map[string]bool {
-	ids := map[string]bool{}
+// accounted gives the last outcomes in the ledger: when each task ended, by its
+// task_id.
+func (d *disk) accounted() map[string]time.Time {
+	ended := map[string]time.Time{}
 	for _, l := range d.lastOutcomes() {
-		ids[l.TaskID] = true
+		ended[l.TaskID] = l.At
 	}
-	return ids
+	return ended
 }
 
 // lastOutcomes gives what the end of the ledger holds, oldest first. What cannot be
