@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -186,19 +188,16 @@ func (k *keeper) renewAll(ctx context.Context, o Owner, who string, held *Claims
 
 // run renews the claims of the agent on stdio until ctx ends.
 func (k *keeper) run(ctx context.Context, o Owner) {
-	t := time.NewTimer(time.Hour)
-	defer t.Stop()
 	for {
-		wait := time.Hour
+		var due <-chan time.Time // nil: nothing to wait for
 		if at := k.nextDue(); !at.IsZero() {
-			wait = max(0, time.Until(at))
+			due = time.After(time.Until(at))
 		}
-		t.Reset(wait)
 		select {
 		case <-ctx.Done():
 			return
 		case <-k.poke:
-		case <-t.C:
+		case <-due:
 			k.look(ctx, o)
 		}
 	}
@@ -224,11 +223,14 @@ func (k *keeper) nextDue() (at time.Time) {
 // look asks the owner anew, then renews what is due while the agent is alive.
 func (k *keeper) look(ctx context.Context, o Owner) {
 	k.mu.Lock()
-	var who string // on stdio there is one
-	for id := range k.known {
+	who := ""
+	for id := range k.known { // on stdio there is one
 		who = id
 	}
 	k.mu.Unlock()
+	if who == "" {
+		return // given back meanwhile; without a name everybody's claims would be read
+	}
 	held, err := o.Claims(ctx, who)
 	if err != nil {
 		k.later(who)
@@ -298,6 +300,7 @@ func (k *keeper) losses(ctx context.Context, o Owner, who string) []loss {
 func (k *keeper) told(who string) (out []loss) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	defer func() { slices.SortFunc(out, func(a, b loss) int { return strings.Compare(a.ClaimID, b.ClaimID) }) }()
 	for id, m := range k.known[who] {
 		switch {
 		case m.lost == nil:

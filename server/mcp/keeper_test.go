@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -99,5 +100,29 @@ func TestClaimGrantedByALeadIsAdopted(t *testing.T) {
 		if k.nextDue().IsZero() {
 			t.Error("it is never renewed")
 		}
+	})
+}
+
+// nobodysOwner fails the test when it is asked for claims: there is nobody whose
+// claims could be meant.
+type nobodysOwner struct {
+	Owner
+	t *testing.T
+}
+
+func (o nobodysOwner) Claims(_ context.Context, agent string) (*Claims, error) {
+	o.t.Errorf("the claims of %q are asked for", agent)
+	return &Claims{}, nil
+}
+
+// TestIdleKeeperAsksNothing: an agent that holds nothing for hours costs the owner
+// nothing, and never are everybody's claims taken for its own.
+func TestIdleKeeperAsksNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeper(time.Minute, slog.New(slog.DiscardHandler))
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Hour)
+		defer stop()
+		k.run(ctx, nobodysOwner{t: t})
 	})
 }
