@@ -15,10 +15,14 @@ var settingsTarget = screen.Target{Kind: screen.KindEvent, ID: "settings"}
 
 func itemTarget(id string) screen.Target { return screen.Item(id, 0) }
 
-// copyID puts the row's id on the terminal's clipboard (OSC 52).
+// copyID puts the row's id, without rows the owner's address, on the terminal's
+// clipboard (OSC 52).
 func (m *Model) copyID(ss []subject) tea.Cmd {
 	t := ss[0].t
 	id := t.ID
+	if t.IsZero() {
+		return m.copyText(m.state.Link.Server, "the owner's address")
+	}
 	switch {
 	case t.Kind == screen.KindTask:
 		id = t.TaskID

@@ -415,3 +415,23 @@ func TestEnterOnASheet(t *testing.T) {
 		r.Must("open: this is everything about the row")
 	})
 }
+
+// An empty screen lets the owner's address be copied, and lists no key that would
+// do nothing there.
+func TestEmptyScreensGiveTheAddress(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := open(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.facts(uitest.Live(time.Now()), fleet.SnapshotLoaded{At: time.Now(), Snapshot: &acop.Snapshot{Role: acop.RoleLead, Identity: "lead-01"}})
+		for _, key := range []string{"1", "2", "4", "5", "6"} {
+			r.Keys(key)
+			r.Must("http://127.0.0.1:7700 (y copies the address)")
+			if row := r.Row(39); strings.Contains(row, "k select") {
+				t.Errorf("nothing to select: %q", row)
+			}
+			r.Keys("y")
+			r.Must("copied the owner's address")
+			r.Keys("esc", "*")
+			r.Must("mark all: no row is shown")
+		}
+	})
+}

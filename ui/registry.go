@@ -126,12 +126,12 @@ func rowActions() []action {
 			can: canSnooze, run: (*Model).snooze, bulk: true},
 		{id: "seen", keys: []string{"V"}, help: "seen", long: "take note of the trouble a task ended in: its ask leaves for good", group: groupRows, on: onRow,
 			can: canSee, run: (*Model).see, bulk: true},
-		{id: "copy", keys: []string{"y"}, help: "copy id", long: "copy the row's id", group: groupRows, on: onRow,
-			run: (*Model).copyID},
+		{id: "copy", keys: []string{"y"}, help: "copy id", long: "copy the row's id; on an empty screen the owner's address", group: groupRows, on: onRow | onNothing,
+			can: canCopy, run: (*Model).copyID},
 		{id: "mark", keys: []string{"space"}, help: "mark", long: "mark the row for acting on several at once", group: groupRows, on: onRow,
 			run: (*Model).mark},
 		{id: "mark-all", keys: []string{"*"}, help: "mark all", long: "mark all rows shown, or none", group: groupRows, on: onNothing,
-			run: (*Model).markAll},
+			can: canMarkAll, run: (*Model).markAll},
 	}
 }
 
@@ -198,10 +198,7 @@ func (m *Model) enabled(a *action, s subject) (bool, string) {
 	}
 	if a.on&onNothing == 0 {
 		if s.t.IsZero() {
-			if len(m.room().Shown(m.bodyCtx())) > 0 {
-				return false, "no row is selected; k selects the newest"
-			}
-			return false, "no row is selected"
+			return false, m.noRow()
 		}
 		if !a.fits(s) {
 			return false, "not for this kind of row"
@@ -350,6 +347,42 @@ func canInvoke(m *Model, _ subject) (bool, string) {
 		}
 	}
 	return false, "no provider is known yet; start with --provider NAME=URL"
+}
+
+// noRow says that nothing is selected, and how something would be.
+func (m *Model) noRow() string {
+	if m.hasRows() {
+		return "no row is selected; k selects the newest"
+	}
+	return "no row is selected"
+}
+
+// hasRows reports whether the room shows a row. It is asked with every frame, so
+// that it lists none.
+func (m *Model) hasRows() bool {
+	if r, ok := m.room().(screen.Selector); ok {
+		return r.Selectable(m.bodyCtx())
+	}
+	return !m.target().IsZero()
+}
+
+// canCopy lets the owner's address be copied where nothing is there to select.
+func canCopy(m *Model, s subject) (bool, string) {
+	if s.t.IsZero() && !m.copiesAddress() {
+		return false, m.noRow()
+	}
+	return true, ""
+}
+
+func (m *Model) copiesAddress() bool {
+	return m.state.Link.Server != "" && m.room().Filter() == "" && !m.hasRows()
+}
+
+func canMarkAll(m *Model, _ subject) (bool, string) {
+	if len(m.marks) == 0 && !m.hasRows() {
+		return false, "no row is shown"
+	}
+	return true, ""
 }
 
 // canOpen refuses where enter would change nothing.

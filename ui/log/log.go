@@ -167,6 +167,9 @@ func (s *Screen) sync(c *screen.Ctx) pane.Rows {
 	return r
 }
 
+// Selectable implements screen.Selector: while it follows, nothing is selected.
+func (s *Screen) Selectable(c *screen.Ctx) bool { return s.sync(c).N > 0 }
+
 // Hidden implements screen.Scroller.
 func (s *Screen) Hidden(c *screen.Ctx) (above, below int) { return s.list.Hidden(s.sync(c).N) }
 

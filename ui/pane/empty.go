@@ -35,7 +35,7 @@ func OwnerLine(l fleet.Link, now time.Time) string {
 	}
 	switch l.State {
 	case fleet.LinkLive:
-		return "Connected to " + server + "."
+		return "Connected to " + server + " (y copies the address)."
 	case fleet.LinkRefused:
 		return fmt.Sprintf("%s refuses this program: %s", server, text.Line(l.Problem))
 	case fleet.LinkDegraded:

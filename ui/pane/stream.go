@@ -17,6 +17,7 @@ type Stream struct {
 	Tail
 	text  string
 	query filter.Query
+	empty bool // as of the last Fit
 }
 
 // Rows are what a [Stream] lists now: what passes the filter, oldest first.
@@ -57,7 +58,7 @@ func (s *Stream) SetFilter(line string) { s.text, s.query = line, filter.Parse(l
 func (s *Stream) Bindings() []screen.Binding {
 	out := append(screen.Nav(), screen.Binding{Keys: []string{"G"}, Do: screen.Bottom, Help: "follow", Row: s.away})
 	for i := range out {
-		if out[i].Do == screen.Up && !s.away {
+		if out[i].Do == screen.Up && !s.away && !s.empty {
 			out[i].Help, out[i].Shown, out[i].Row = "select", "k", true
 		}
 	}
@@ -67,6 +68,7 @@ func (s *Stream) Bindings() []screen.Binding {
 // Fit brings the cursor in line with the rows and the size. It is called before
 // anything else is asked.
 func (s *Stream) Fit(c *screen.Ctx, r Rows) {
+	s.empty = r.N == 0
 	s.Sync(r.N, r.End, max(0, Divide(c.W, c.H).ListH-1), r.Key, r.Find)
 }
 

@@ -100,6 +100,11 @@ type Scroller interface {
 	Hidden(*Ctx) (above, below int)
 }
 
+// Selector is a screen that at times selects no row although it shows some.
+type Selector interface {
+	Selectable(*Ctx) bool // whether it shows a row
+}
+
 // Binding is one key of a screen as data: matching, help and the key table are
 // made from it.
 type Binding struct {
