@@ -86,7 +86,7 @@ func TestPublishingWhileClaiming(t *testing.T) {
 			}
 		})
 	}
-	for range 15 {
+	for range 8 {
 		id := b.claim("w", "worker-http", 600)
 		r := b.verb("claims", id, "renew", "worker-http", nil)
 		b.want(r, 200, "")
@@ -100,8 +100,8 @@ func TestPublishingWhileClaiming(t *testing.T) {
 	}
 	close(stop)
 	publishing.Wait()
-	if n := b.countEvents("w", "release"); n != 15 {
-		t.Errorf("%d releases are in the log, want 15", n)
+	if n := b.countEvents("w", "release"); n != 8 {
+		t.Errorf("%d releases are in the log, want 8", n)
 	}
 }
 
@@ -278,10 +278,10 @@ func TestEveryFamilyIsTold(t *testing.T) {
 // which an ordinary answer must be written (B77).
 func TestStreamOutlivesTheAnswer(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, func(o *Options) { o.answerIn = 300 * time.Millisecond; o.KeepAlive = 100 * time.Millisecond })
+	b := newBox(t, func(o *Options) { o.answerIn = 2 * time.Second; o.KeepAlive = 200 * time.Millisecond })
 	l := b.listen("")
 	began := time.Now()
-	for time.Since(began) < 1200*time.Millisecond {
+	for time.Since(began) < 4*time.Second {
 		if f, open := <-l.frames; !open || f.comment == "" {
 			t.Fatalf("after %s: %+v, open: %v", time.Since(began), f, open)
 		}
