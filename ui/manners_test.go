@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,10 @@ func TestPasteRunsNothing(t *testing.T) {
 		r.Keys("esc", "/")
 		r.Raw("\x1b[200~02:00:3F:10:3F:7A\x1b[201~")
 		r.Must("02:00:3F:10:3F:7A")
+		r.Wait(time.Second)
+		r.Keys("ctrl+u")
+		r.Raw("\x1b[200~[97;5:3u\x1b[201~")
+		r.Must("/[97;5:3u")
 	})
 }
 
@@ -228,8 +233,28 @@ func TestMouse(t *testing.T) {
 		bx, by := r.Find("2 Board")
 		r.Click(bx, by)
 		r.Must("─ Board")
-		r.Wheel(10, 10, 200) // B21
-		r.Keys("1")
+	})
+}
+
+// B21: a flood of the wheel in one read is taken in at once; the key behind it
+// acts, and nothing moves on after it.
+func TestWheelFlood(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 80, H: 24})
+		r.Keys("2", "home")
+		r.Raw(strings.Repeat("\x1b[<65;10;10M", 200) + "k")
+		list := r.m.State().Items
+		at := strings.Count(r.Screen()[:strings.Index(r.Screen(), "▌")], "\n")
+		r.Raw("j")
+		if end := strings.Count(r.Screen()[:strings.Index(r.Screen(), "▌")], "\n"); end <= at {
+			t.Errorf("of %d items row %d is selected, then row %d: the key did not act at the end\n%s", len(list), at, end, r.Screen())
+		}
+		before := r.Screen()
+		r.Wait(time.Second)
+		if r.Screen() != before && strings.Index(r.Screen(), "▌") != strings.Index(before, "▌") {
+			t.Errorf("it moves on:\n%s", r.Screen())
+		}
+		r.Raw(strings.Repeat("j", 300) + "1")
 		r.Must("─ Queue")
 	})
 }
@@ -252,9 +277,20 @@ func TestColours(t *testing.T) {
 			t.Error("a light terminal is drawn as a dark one")
 		}
 	})
-	for _, p := range []colorprofile.Profile{colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256} {
+	anyColour := regexp.MustCompile(`\x1b\[([0-9]+;)*(3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]`)
+	for p, never := range map[colorprofile.Profile]*regexp.Regexp{
+		colorprofile.ASCII: anyColour, colorprofile.ANSI: regexp.MustCompile(`[34]8;[25];`), colorprofile.ANSI256: regexp.MustCompile(`[34]8;2;`),
+	} {
 		bubble(t, func(t *testing.T) {
-			world(t, ui.Options{}, uitest.Options{Profile: p}).Must("decide")
+			r := world(t, ui.Options{}, uitest.Options{Profile: p})
+			r.Must("decide")
+			r.Keys("2", "3", "g", "esc")
+			if got := never.FindString(r.Written()); got != "" {
+				t.Errorf("%v: %q was written", p, got)
+			}
+			if p != colorprofile.ASCII && !anyColour.MatchString(r.Written()) {
+				t.Errorf("%v: no colour at all", p)
+			}
 		})
 	}
 }

@@ -256,6 +256,23 @@ func TestDivideAndSheet(t *testing.T) {
 	}
 }
 
+// B82: a frame of a long history is made of as much as one of a short one.
+func TestHistoryCostsNothing(t *testing.T) {
+	cost := func(n int, wrap bool) float64 {
+		tx := numbered(0, n)
+		p := &Pane{wrap: wrap}
+		return testing.AllocsPerRun(20, func() {
+			p.Sync(tx, 0, 120, 60)
+			p.Rows(styles, tx)
+		})
+	}
+	for _, wrap := range []bool{false, true} {
+		if short, long := cost(1000, wrap), cost(20_000, wrap); long > 2*short || short < 1 {
+			t.Errorf("wrap %v: %v allocations for 1000 lines, %v for 20 000", wrap, short, long)
+		}
+	}
+}
+
 // B82: the cost of a frame does not grow with the history.
 func BenchmarkRows(b *testing.B) {
 	for _, n := range []int{1000, 20000} {

@@ -3,6 +3,7 @@ package worlds_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,24 @@ func TestDisputedWidthsKeepTheBorders(t *testing.T) {
 						t.Errorf("%s with %q: line %d is %d cells by wcwidth", s.Name(), word, i, n)
 					}
 				}
+			}
+		}
+	}
+}
+
+// B09: the ground of the selected row reaches from border to border, whatever its
+// texts tried to reset.
+func TestSelectionOverHostileText(t *testing.T) {
+	for _, s := range rooms()[:2] {
+		c := worlds.Ctx(worlds.Strange("ok \x1b[0m tail"), 78, 24)
+		rows := strings.Split(s.View(c), "\n")
+		at := slices.IndexFunc(rows, func(row string) bool { return strings.Contains(row, "48;2;") })
+		if at < 0 {
+			t.Fatalf("%s: nothing is selected\n%s", s.Name(), strings.Join(rows, "\n"))
+		}
+		for _, part := range strings.Split(rows[at], "\x1b[m") {
+			if strings.TrimSpace(ansi.Strip(part)) != "" && !strings.Contains(part, "48;2;") {
+				t.Errorf("%s: %q has no ground", s.Name(), part)
 			}
 		}
 	}
