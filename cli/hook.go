@@ -15,7 +15,7 @@ func newHookCommand(g *globals) *cobra.Command {
 			"or ends its session, so that the board does not depend on the model remembering.\n" +
 			"A heartbeat names the tool and never what was done with it, unless --contents is\n" +
 			"given. It prolongs no lease.",
-		Example: "  signalbox hook claude --as claude-01 > .claude/settings.local.json\n" +
+		Example: "  signalbox hook claude --as claude-01    # paste into .claude/settings.local.json\n" +
 			"  signalbox hook codex --as codex-01 >> ~/.codex/config.toml",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -148,6 +148,14 @@ func TestAgentConfigs(t *testing.T) {
 	if n := strings.Count(hooks, "[[hooks."); n != 12 || !strings.Contains(hooks, "[[hooks.SessionEnd.hooks]]\ntype = \"command\"\ncommand = ") {
 		t.Errorf("codex hooks:\n%s", hooks)
 	}
+	token := filepath.Join(t.TempDir(), "token")
+	for _, c := range []string{"mcp config claude", "hook claude", "hook codex"} {
+		words := append(strings.Fields(c), "--server", "http://127.0.0.1:7180", "--token-file", token)
+		got := runWith(t.Context(), "", env, words...)
+		if got.code != 0 || !strings.Contains(got.stdout, "http://127.0.0.1:7180") || !strings.Contains(got.stdout, token) || strings.Contains(got.stdout, "--as") {
+			t.Errorf("%s for a server elsewhere: exit %d\n%s%s", c, got.code, got.stdout, got.stderr)
+		}
+	}
 	for _, c := range []struct{ args, says string }{
 		{"mcp config vim", "claude"},
 		{"mcp config", "claude|codex|generic"},

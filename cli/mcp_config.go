@@ -21,7 +21,7 @@ func newMCPConfigCommand(g *globals) *cobra.Command {
 		Long: "Print the block that gives an agent the work tools: for Claude Code to .mcp.json,\n" +
 			"for Codex to ~/.codex/config.toml, generic for clients that read \"mcpServers\".\n" +
 			"Each agent needs a name of its own: two with one name share their claims.",
-		Example: "  signalbox mcp config claude --as claude-01 > .mcp.json\n" +
+		Example: "  signalbox mcp config claude --as claude-01    # paste into .mcp.json\n" +
 			"  signalbox mcp config codex --as codex-01 >> ~/.codex/config.toml",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"claude", "codex", "generic"},
