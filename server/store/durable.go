@@ -51,7 +51,7 @@ func (d *durable) reach(seq uint64) error {
 	upTo := max(seq, d.written.Load()) // before the sync begins
 	for d.file != nil {
 		d.syncs.Add(1)
-		if err := d.file.Sync(); err != nil {
+		if err := syncData(d.file); err != nil {
 			return fmt.Errorf("sync the log: %w", err)
 		}
 		more, err := d.open(d.index + 1)
