@@ -36,21 +36,7 @@ func TestProviderTokens(t *testing.T) {
 	}
 	for _, c := range cases {
 		for _, fromFile := range []bool{true, false} {
-			dir := t.TempDir()
-			where, env := envBearerToken, map[string]string{envBearerToken: c.raw}
-			conf := "providers:\n  - name: p\n    url: " + srv.URL + "\n"
-			if fromFile {
-				where, env = filepath.Join(dir, "tok"), nil
-				conf += "    token_file: tok\n"
-				if err := os.WriteFile(where, []byte(c.raw), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			g := &globals{config: filepath.Join(dir, "c.yaml")}
-			if err := os.WriteFile(g.config, []byte(conf), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			g.sys.Env = func(k string) string { return env[k] }
+			g, where := withToken(t, srv.URL, c.raw, fromFile)
 			specs, err := g.loadProviders(false)
 			if c.want == "" {
 				if err == nil || !strings.Contains(err.Error(), where) || strings.Contains(err.Error(), "SECRET") {
@@ -82,4 +68,26 @@ func TestProviderTokens(t *testing.T) {
 			}
 		}
 	}
+}
+
+// withToken is a program whose provider p, at url, gets raw as its token: from a file
+// or from the environment. where is the name of the one or the other.
+func withToken(t *testing.T, url, raw string, fromFile bool) (g *globals, where string) {
+	t.Helper()
+	dir := t.TempDir()
+	where, env := envBearerToken, map[string]string{envBearerToken: raw}
+	conf := "providers:\n  - name: p\n    url: " + url + "\n"
+	if fromFile {
+		where, env = filepath.Join(dir, "tok"), nil
+		conf += "    token_file: tok\n"
+		if err := os.WriteFile(where, []byte(raw), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g = &globals{config: filepath.Join(dir, "c.yaml")}
+	if err := os.WriteFile(g.config, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.sys.Env = func(k string) string { return env[k] }
+	return g, where
 }
