@@ -49,10 +49,11 @@ func newInvokeCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "invoke CAPABILITY",
 		Short: "Run one task at a provider and print its output",
-		Long: `Run one task at a provider: the output goes to stdout as it comes, heartbeats to
-stderr. Exit code 0 for a result, 1 for an error of the task, 2 for wrong usage,
-3 when the provider cannot be reached, 130 when interrupted (the task is
-cancelled first; a second ctrl+c leaves at once).`,
+		Long: `Run one task at a provider: the output goes to stdout as it comes, text and bytes
+as they are, JSON one value a line; heartbeats go to stderr. Exit code 0 for a
+result, 1 for an error of the task, 2 for wrong usage, 3 when the provider cannot be
+reached, 130 when interrupted (the task is cancelled first; a second ctrl+c leaves at
+once).`,
 		Example: `  signalbox invoke run-tests --provider ci=http://127.0.0.1:8090/mcp
   signalbox invoke summarise --quote --max-price 0.01 --provider a=https://a/acmp --provider b=https://b/acmp
   signalbox invoke review --provider r='stdio:my-agent --acmp' --input @diff.txt
@@ -72,12 +73,13 @@ cancelled first; a second ctrl+c leaves at once).`,
 	fl.StringVar(&f.inputType, "type", "text", "type of the input: text, json, or another (then its bytes go as base64)")
 	fl.BoolVar(&f.inputStream, "input-stream", false, "send stdin as streamed input while it comes")
 	fl.StringVar(&f.outputType, "output-type", "", "wanted type of the output (default json, as the protocol has it)")
-	fl.DurationVar(&f.timeout, "timeout", acmp.DefaultTimeoutMS*time.Millisecond, "deadline of the task")
+	fl.DurationVar(&f.timeout, "timeout", acmp.DefaultTimeoutMS*time.Millisecond, "deadline of the task, and longest wait to reach the provider")
 	fl.StringVar(&f.maxPrice, "max-price", "", "most you will pay, in CU (decimal)")
 	fl.StringVar(&f.tier, "tier", "", "preferred quality tier (S, A, B)")
 	fl.StringVar(&f.escrow, "escrow", "", "escrow_id of a negotiated price")
 	fl.StringVar(&f.proof, "proof", "", "ask for a proof of this method, such as result-hash, and check it")
 	fl.BoolVar(&f.stream, "stream", true, "have the output streamed (default: where the provider offers it)")
+	fl.Lookup("stream").DefValue = "" // it is no fixed one
 	fl.BoolVar(&f.retry, "retry", true, "send again by itself when the stream breaks; given, also to a provider on stdio that ended, where the task may then run twice")
 	fl.BoolVar(&f.quote, "quote", false, "ask all providers for an offer first and take the cheapest")
 	fl.DurationVar(&f.quoteWait, "quote-wait", 2*time.Second, "how long to wait for offers")
