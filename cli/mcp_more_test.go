@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
@@ -278,4 +280,48 @@ func TestClientsThatLeaveCostNothing(t *testing.T) {
 	}
 	pool.CloseIdleConnections()
 	waitFor(t, "the goroutines of 200 clients to end", func() bool { return runtime.NumGoroutine() < before+50 })
+}
+
+// TestCancelledCallIsWholeOrNothing cancels claims while they are carried out: the
+// session goes on, and what the agent is told it holds is what the owner says.
+func TestCancelledCallIsWholeOrNothing(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, r *agentRig, dial func(string) *agent) {
+		a := dial("claude-01")
+		held := map[string]bool{}
+		for i := range 8 {
+			id := fmt.Sprintf("w-%d", i)
+			r.put(id, nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := a.CallTool(ctx, &sdk.CallToolParams{Name: "acop_claim_work_item", Arguments: json.RawMessage(`{"work_item_id":"` + id + `"}`)})
+				done <- err
+			}()
+			time.AfterFunc(time.Duration(i)*time.Millisecond, cancel)
+			select {
+			case err := <-done:
+				if err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v", id, err)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatalf("%s: a cancelled call does not return", id)
+			}
+			cancel()
+		}
+		// A claim that was cancelled may still be on its way at the owner.
+		waitFor(t, "agent and owner to agree", func() bool {
+			clear(held)
+			for _, c := range a.must("acop_my_claims", `{}`).Claims {
+				held[c.WorkItemID] = true
+			}
+			for i := range 8 {
+				id := fmt.Sprintf("w-%d", i)
+				if (r.item(id).Holder() == "claude-01") != held[id] {
+					return false
+				}
+			}
+			return true
+		})
+	})
 }
