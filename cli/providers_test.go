@@ -36,7 +36,7 @@ func TestProviderTokens(t *testing.T) {
 	}
 	for _, c := range cases {
 		for _, fromFile := range []bool{true, false} {
-			g, where := withToken(t, srv.URL, c.raw, fromFile)
+			g, where := providerWithToken(t, srv.URL, c.raw, fromFile)
 			specs, err := g.loadProviders(false)
 			if c.want == "" {
 				if err == nil || !strings.Contains(err.Error(), where) || strings.Contains(err.Error(), "SECRET") {
@@ -70,9 +70,9 @@ func TestProviderTokens(t *testing.T) {
 	}
 }
 
-// withToken is a program whose provider p, at url, gets raw as its token: from a file
+// providerWithToken is a program whose provider p, at url, gets raw as its token: from a file
 // or from the environment. where is the name of the one or the other.
-func withToken(t *testing.T, url, raw string, fromFile bool) (g *globals, where string) {
+func providerWithToken(t *testing.T, url, raw string, fromFile bool) (g *globals, where string) {
 	t.Helper()
 	dir := t.TempDir()
 	where, env := envBearerToken, map[string]string{envBearerToken: raw}
