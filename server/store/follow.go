@@ -13,6 +13,9 @@ import (
 // errDisk means that the disk did not take what the engine had written.
 var errDisk = errors.New("the disk failed")
 
+// errLater means that the log could not be read just now; it says nothing of it.
+var errLater = errors.New("the log did not answer")
+
 // gapPatience is how long the follower waits for the answer to an act before it
 // reads what stands at its place.
 const gapPatience = 200 * time.Millisecond
@@ -72,7 +75,10 @@ func (f *follower) run(leave <-chan struct{}) {
 			return
 		}
 		f.others()
-		if err = errors.Join(err, f.advance()); err == nil {
+		if failed := f.advance(); failed != nil {
+			err = failed
+		}
+		if err == nil {
 			continue
 		}
 		switch {
@@ -80,6 +86,10 @@ func (f *follower) run(leave <-chan struct{}) {
 		case errors.Is(err, errDisk):
 			f.s.log.Error("the log cannot be synced", "error", err)
 			f.e.trip()
+		case errors.Is(err, errLater):
+			f.s.log.Warn("the log is read again in a moment", "error", err)
+			time.AfterFunc(gapPatience, ws.ask)
+			continue
 		default:
 			f.s.fail(err)
 		}
@@ -174,14 +184,14 @@ func (f *follower) catchUp(ctx context.Context, start bool) error {
 	defer cancel()
 	info, err := f.e.stream.Info(ctx)
 	if err != nil {
-		return fmt.Errorf("follow the log: %w", err)
+		return fmt.Errorf("follow the log: %w: %w", errLater, err)
 	}
 	var asm assembler
 	last := info.State.LastSeq
 	for from := f.next; from <= last; {
 		page, err := f.e.readPage(ctx, from, "")
 		if err != nil {
-			return err
+			return fmt.Errorf("follow the log: %w: %w", errLater, err)
 		}
 		if len(page) == 0 {
 			return fmt.Errorf("follow the log: revision %d is not there", from)

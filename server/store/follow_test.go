@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -54,6 +55,20 @@ func TestLostAnswer(t *testing.T) {
 	if d := cmp.Diff(want, dump(open(t, Options{Dir: dir, Now: clock}))); d != "" {
 		t.Error(d)
 	}
+}
+
+// A log that does not answer in time is no damage: it is read again.
+func TestReadAgainLater(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{})
+	commit(t, s, itemChange(newItem("a", acop.StatusReady)))
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := &follower{s: s, e: s.engine(), next: 1, ready: map[uint64]*writing{}}
+	if err := f.catchUp(late, false); !errors.Is(err, errLater) || f.next != 1 {
+		t.Errorf("a look that came too late: %v, next %d", err, f.next)
+	}
+	commit(t, s, itemChange(newItem("b", acop.StatusReady)))
 }
 
 // Acts of one and of several records from many writers at once become visible
