@@ -143,7 +143,13 @@ func (m *Model) decide(ss []subject) tea.Cmd {
 		dialog.Option{Value: string(acop.StatusReady), Label: "ready"},
 		dialog.Option{Value: string(acop.StatusBlocked), Label: "blocked"})
 	answer := reasonField("answer", "", false)
-	answer.Hint, answer.Skip = "tab: decide in words; none: "+readyAsIs, true
+	answer.Skip = true
+	answer.HintNow = func(d *dialog.Dialog) string {
+		if d.Focused() == answer {
+			return "your decision in words; none: " + readyAsIs
+		}
+		return "tab: decide in words; none: " + readyAsIs
+	}
 	isBlocked := func(d *dialog.Dialog) bool { return d.Value("decision") == string(acop.StatusBlocked) }
 	code, summary := blockerFields()
 	code.When, summary.When = isBlocked, isBlocked
