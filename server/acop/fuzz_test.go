@@ -23,7 +23,7 @@ func FuzzBody(f *testing.F) {
 	f.Add(`{"protocol_version":"acop/1.0","reason":"\ud800","x":1e999}`)
 	f.Add(`{"a":[[[[{}]]]]} `)
 	f.Add(mustJSON(body(m{"claim_intent": m{"work_item_id": "w", "worker_agent_uid": "a", "requested_ttl_seconds": 1, "scope": "s"}})))
-	f.Add(mustJSON(body(m{"entry": entryOf("w", "a", m{"created_at_utc": "2026-05-16T19:13:02.1234567890Z", "confidence": -0.0})})))
+	f.Add(mustJSON(body(m{"entry": entryOf("w", "a", m{"created_at_utc": "2026-05-16T19:13:02.1234567890Z", "confidence": 1e-300})})))
 	f.Add(`{"protocol_version":"acop/1.1","work_item":{"protocol_version":"acop/1.1","x":1},"blockers":[{"severity":"low"}]}`)
 	f.Add(`{"protocol_version":"acop/1.0","completion_evidence":{"validation_results":["a","a"],"artifact_ids":null}}`)
 	f.Fuzz(func(t *testing.T, raw string) {
