@@ -16,6 +16,10 @@ import (
 // engineDir is the engine's part of the folder in the first generation.
 const engineDir = "log"
 
+// stagedDir is where the engine keeps an act of several records until all of them
+// are in the log, beside the messages of the stream.
+const stagedDir = "batches"
+
 const (
 	// maxRecord bounds one record in bytes: an item of 1 MiB, the remembered
 	// answer that repeats it (base64) and the events.

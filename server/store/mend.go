@@ -108,6 +108,12 @@ func (s *Store) restart(ctx context.Context) error {
 // at first when it is made now.
 func (s *Store) openEngine(ctx context.Context, first uint64) (*engine, error) {
 	dir := filepath.Join(s.dir, s.gen.folder())
+	// An act of several records that was cut short stays cut short: nobody was told
+	// of it. From what the engine staged of it, it would write the rest, and the log
+	// would hold other records than the files that were just checked.
+	if err := os.RemoveAll(filepath.Join(streamDir(dir), stagedDir)); err != nil {
+		return nil, fmt.Errorf("clear away an act that was cut short: %w", err)
+	}
 	e, err := startEngine(dir, engineSyncs, s.log)
 	if err != nil {
 		return nil, err
