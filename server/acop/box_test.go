@@ -20,10 +20,11 @@ import (
 	"signalbox/server/store"
 )
 
-// fakeClock runs with real time and can be moved: advance moves real time, step
-// only the wall clock.
+// fakeClock runs with real time, unless it is frozen, and can be moved: advance
+// moves real time, step only the wall clock.
 type fakeClock struct {
 	mu      sync.Mutex
+	frozen  bool
 	start   time.Time
 	shift   time.Duration
 	stepped time.Duration
@@ -34,13 +35,28 @@ func newFakeClock() *fakeClock { return &fakeClock{start: time.Now()} }
 func (c *fakeClock) Wall() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Now().Add(c.shift + c.stepped)
+	return c.start.Add(c.ran() + c.stepped)
+}
+
+// ran is the time since the start, as this clock has it.
+func (c *fakeClock) ran() time.Duration {
+	if c.frozen {
+		return c.shift
+	}
+	return time.Since(c.start) + c.shift
 }
 
 func (c *fakeClock) Elapsed() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Since(c.start) + c.shift
+	return c.ran()
+}
+
+// freeze lets time pass by advance alone.
+func (c *fakeClock) freeze() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.frozen = true
 }
 
 func (c *fakeClock) advance(d time.Duration) {

@@ -154,7 +154,7 @@ func TestRecordsAreTheCores(t *testing.T) {
 // C-047), and that an ended claim stays ended when the clock goes back (H-084).
 func TestHeartbeatsDoNotHold(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, func(o *Options) { o.SweepEvery = time.Hour })
+	b := newBox(t, func(o *Options) { o.SweepEvery = time.Hour; o.Clock.(*fakeClock).freeze() })
 	b.put("w", nil, nil)
 	r := b.do("POST", "claims", "worker-http", claimBody("w", "worker-http", 60))
 	id, until := r.text("claim.claim_id"), r.text("claim.expires_at_utc")

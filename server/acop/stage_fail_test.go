@@ -62,14 +62,14 @@ func TestFixturesCanFail(t *testing.T) {
 		"nothing asserted": {func(fx, l *fixture) {
 			fx.Steps = []fixture{{Name: "ask", Request: l.Request, Expected: &fixtureResponse{Status: 200}}}
 		}, "asserts nothing"},
-		"what a refusal changes": {func(fx, l *fixture) { // a snapshot tells the time, and a new start takes some
+		"what a refusal changes": {func(fx, l *fixture) { // an owner that was started anew has seen nobody yet
 			again := *l
 			again.Request = &fixtureRequest{Method: "POST", Path: "claims", Headers: map[string]string{"Authorization": "Bearer ${worker_other_token}"},
 				Body: json.RawMessage(mustJSON(claimBody("work:case", "worker-other", 60)))}
-			again.Fault, again.Covers, again.After = "log_closed", nil, []fixtureRead{{Path: "snapshot", Match: m{"protocol_version": "acop/1.0"}}}
+			again.Fault, again.Covers, again.After = "log_closed", nil, []fixtureRead{{Path: "agents", Match: m{"protocol_version": "acop/1.0"}}}
 			again.Expected = &fixtureResponse{Status: 503, Match: &fixtureMatch{Kind: "subset", Value: m{"error": m{"code": "backend_unavailable"}}}}
 			fx.Steps = append(fx.Steps, again)
-		}, "the refusal changed snapshot"},
+		}, "the refusal changed agents"},
 		"unknown dependency": {func(fx, _ *fixture) { fx.DependsOn = []string{"given.nothing"} }, "there is no fixture given.nothing"},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -141,7 +141,8 @@ type stage struct {
 func newStage(t *testing.T, all map[string]fixture, owner json.RawMessage) *stage {
 	t.Helper()
 	b := newBox(t, func(o *Options) {
-		o.SweepEvery = time.Hour // what has ended by time shows at the request
+		o.SweepEvery = time.Hour      // what has ended by time shows at the request
+		o.Clock.(*fakeClock).freeze() // and only a fixture lets time pass
 		if err := yaml.UnmarshalWithOptions(owner, &o.Config, yaml.Strict()); len(owner) > 0 && err != nil {
 			t.Fatal(err)
 		}
