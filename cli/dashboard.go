@@ -71,8 +71,7 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	var program *tea.Program
 	guard := &crash{stop: cancel}
 	feed := newPump(func(facts []fleet.Fact) { program.Send(ui.FactsMsg{Facts: facts}) })
-	var left leftovers
-	buyer, err := d.newBuyer(&conf, feed, &left)
+	buyer, err := d.newBuyer(&conf, feed)
 	if err != nil {
 		return failf(exitUsage, "%w", err)
 	}
@@ -87,9 +86,6 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	work.Go(func() { defer guard.catch(); feed.run(ctx) })
 	work.Go(func() {
 		defer guard.catch()
-		for _, f := range left.facts() {
-			feed.put(f)
-		}
 		feed.put(fleet.EarlierTasks{Outcomes: buyer.Earlier(earlierShown)})
 		watchOwner(ctx, owner, feed.put)
 	})
@@ -111,9 +107,9 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	return dashboardError(err, caught())
 }
 
-// newBuyer starts the buyer, which tells feed what happens, and left what it does not
-// take up.
-func (d dashboard) newBuyer(conf *config, feed *pump, left *leftovers) (*acmp.Buyer, error) {
+// newBuyer starts the buyer, which tells feed what happens.
+func (d dashboard) newBuyer(conf *config, feed *pump) (*acmp.Buyer, error) {
+	left := &leftovers{put: feed.put}
 	return acmp.New(acmp.Options{
 		Providers:    d.providers,
 		StateDir:     d.buyerDir,

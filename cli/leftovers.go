@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"strconv"
 	"time"
 
 	"signalbox/model/fleet"
@@ -11,26 +10,22 @@ import (
 // one.
 const leftoversTold = 20
 
-// leftovers gathers the unfinished tasks of earlier runs that are not taken up.
-// They are told of while the buyer starts, when nobody takes facts yet, and there
-// may be any number of them. The buyer's New alone calls note, from one goroutine.
+// leftovers tells of the unfinished tasks of earlier runs that are not taken up.
+// There may be any number of them, so the Log names the first. The buyer calls note
+// from one goroutine.
 type leftovers struct {
-	first []fleet.Fact
-	more  int
+	put  func(fleet.Fact) bool
+	told int
 }
 
 func (l *leftovers) note(taskID, why string) {
-	if len(l.first) == leftoversTold {
-		l.more++
-		return
+	if l.told > leftoversTold {
+		return // the program's log has them all
 	}
-	l.first = append(l.first, fleet.Noted{At: time.Now(), Text: "task " + taskID + " of an earlier run is left alone: " + why})
-}
-
-// facts is what there is to say about them.
-func (l *leftovers) facts() []fleet.Fact {
-	if l.more == 0 {
-		return l.first
+	text := "task " + taskID + " of an earlier run is left alone: " + why
+	if l.told == leftoversTold {
+		text = "so are more tasks of earlier runs; --log-file keeps the name of each"
 	}
-	return append(l.first, fleet.Noted{At: time.Now(), Text: "so are " + strconv.Itoa(l.more) + " more tasks of earlier runs"})
+	l.told++
+	l.put(fleet.Noted{At: time.Now(), Text: text})
 }

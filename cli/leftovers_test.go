@@ -30,6 +30,6 @@ func TestStartWithThousandsOfLeftovers(t *testing.T) {
 	s := newScreen(t, 120, 40, []string{"XDG_STATE_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "TERM=xterm-256color"}, shellJoin([]string{binary(t)}))
 	s.waitText("NEEDS YOU (0)", "local")
 	s.keys("6")
-	s.waitText("of an earlier run is left alone", fmt.Sprintf("so are %d more tasks", tasks-leftoversTold))
+	s.waitText("of an earlier run is left alone", "so are more tasks of earlier runs")
 	s.keys("q")
 }
