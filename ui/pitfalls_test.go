@@ -43,7 +43,7 @@ func (r *rig) endsSoon(what string) {
 // B86: q ends the program within a second, whatever streams in at that moment,
 // and whoever sends is let go. A sender that stayed would fail the bubble.
 func TestQuitWhileEverythingStreams(t *testing.T) {
-	for n := range 12 {
+	for n := range 5 {
 		bubble(t, func(t *testing.T) {
 			r := world(t, ui.Options{Passing: true}, uitest.Options{W: 80, H: 24})
 			stop := make(chan struct{})
@@ -63,7 +63,7 @@ func TestQuitWhileEverythingStreams(t *testing.T) {
 					}
 				}()
 			}
-			r.Wait(50*time.Millisecond + time.Duration(n)*3*time.Millisecond/2) // at another phase of the frame each time
+			r.Wait(50*time.Millisecond + time.Duration(n)*4*time.Millisecond) // at another phase of the frame each time
 			r.Program().Send(uitest.Key("q"))
 			r.endsSoon("q under load")
 			r.Wait(50 * time.Millisecond) // the senders go on against a program that has ended
