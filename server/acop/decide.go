@@ -72,16 +72,22 @@ type verdict struct {
 	refuse *core.Error
 }
 
-// decide carries out one act on the present state, or refuses it.
+// decide carries out one act on the present state, or refuses it. A reader is told
+// what does not exist, as everybody is, before that it may not act (D-62).
 func decide(d *desk, r *request) (*verdict, *core.Error) {
-	if d.caller.Role == core.RoleReader {
-		return nil, core.Errorf(core.CodeForbidden, "a reader may look but not change anything")
-	}
 	f, ok := decisions[r.Verb]
 	if !ok {
 		return nil, core.Errorf(core.CodeInternal, "there is no rule for the act %q", r.Verb)
 	}
-	return f(d, r)
+	v, refused := f(d, r)
+	if d.caller.Role == core.RoleReader && !isNotFound(refused) {
+		return nil, core.Errorf(core.CodeForbidden, "a reader may look but not change anything")
+	}
+	return v, refused
+}
+
+func isNotFound(e *core.Error) bool {
+	return e != nil && (e.Code == core.CodeItemNotFound || e.Code == core.CodeClaimNotFound || e.Code == core.CodeIntentNotFound)
 }
 
 // decisions maps each verb that can be asked for to its rule.

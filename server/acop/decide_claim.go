@@ -9,9 +9,6 @@ import (
 
 // decideClaim grants an item to a worker (H-020..H-029, D-48, D-58).
 func decideClaim(d *desk, r *request) (*verdict, *core.Error) {
-	if d.caller.Role == core.RoleProducer {
-		return nil, core.Errorf(core.CodeForbidden, "a producer offers work but does not hold it").With("reason", "role")
-	}
 	worker, refused := d.actsAs(r.Worker)
 	if refused != nil {
 		return nil, refused
@@ -19,6 +16,9 @@ func decideClaim(d *desk, r *request) (*verdict, *core.Error) {
 	stored, refused := d.find(r.WorkItemID)
 	if refused != nil {
 		return nil, refused
+	}
+	if d.caller.Role == core.RoleProducer {
+		return nil, core.Errorf(core.CodeForbidden, "a producer offers work but does not hold it").With("reason", "role")
 	}
 	if refused := r.seen(stored); refused != nil {
 		return nil, refused

@@ -192,29 +192,31 @@ func TestDecisionsNameTheirBasis(t *testing.T) {
 	}
 }
 
-// TestReadersDecideNothing for every verb there is (D.4).
+// TestReadersDecideNothing for every verb there is (D.4). What does not exist is
+// told before that (D-62).
 func TestReadersDecideNothing(t *testing.T) {
 	for verb := range decisions {
-		b := newFakeBook()
-		b.add("w", core.StatusReady)
-		_, refused := decide(testDesk(b, testNow, "r", core.RoleReader), &request{Act: core.Act{Verb: verb, WorkItemID: "w"}})
-		if refused == nil || refused.Code != core.CodeForbidden {
-			t.Errorf("%s: %v", verb, refused)
-		}
-	}
-}
-
-// TestGlob matches the paths of grant rules.
-func TestGlob(t *testing.T) {
-	for _, c := range []struct {
-		glob, path string
-		want       bool
-	}{
-		{"docs/**", "docs/a/b.md", true}, {"docs/**", "docs", true}, {"docs/*", "docs/a/b.md", false}, {"**/*.go", "a/b/c.go", true},
-		{"**/*.go", "c.go", true}, {"a/**/z", "a/z", true}, {"a/**/z", "a/b/c/z", true}, {"a/b", "a/b", true}, {"a/b", "a", false}, {"[", "x", false},
-	} {
-		if got := globMatch(c.glob, c.path); got != c.want {
-			t.Errorf("%s on %s: %v", c.glob, c.path, got)
+		for _, id := range []string{"w", "none"} {
+			b := newFakeBook()
+			b.add("w", core.StatusReady)
+			a := core.Act{Verb: verb, WorkItemID: id, SupersededBy: "w", Entry: &core.BlackboardEntry{WorkItemID: id},
+				Document: &core.Document{WorkItem: core.WorkItem{WorkItemID: id}}}
+			want := core.CodeForbidden
+			switch verb {
+			case core.VerbRenew, core.VerbRelease, core.VerbComplete, core.VerbHeartbeat, core.VerbRevoke:
+				a.ClaimID, want = "claim:none", core.CodeClaimNotFound
+			case core.VerbGrant, core.VerbDeny:
+				a.IntentID, want = "intent:none", core.CodeIntentNotFound
+			case core.VerbPut, core.VerbSettings: // make what they name, or name nothing
+			default:
+				if id == "none" {
+					want = core.CodeItemNotFound
+				}
+			}
+			_, refused := decide(testDesk(b, testNow, "r", core.RoleReader), &request{Act: a})
+			if refused == nil || refused.Code != want {
+				t.Errorf("%s %s: %v, want %s", verb, id, refused, want)
+			}
 		}
 	}
 }

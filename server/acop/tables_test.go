@@ -51,12 +51,10 @@ func claimVerbs() map[string]cell {
 				out[verb+"/"+st+"/"+who] = cell{status: http.StatusForbidden, code: code, looks: state}
 			}
 		}
-		for _, who := range []string{"worker", "lead", "orchestrator for a worker"} {
+		for _, who := range []string{"worker", "lead", "orchestrator for a worker", "reader"} {
 			out[verb+"/unknown/"+who] = cell{status: http.StatusNotFound, code: core.CodeClaimNotFound, looks: []string{"error.code"}}
 		}
-		for _, who := range []string{"worker under another name", "reader"} {
-			out[verb+"/unknown/"+who] = cell{status: http.StatusForbidden, code: core.CodeForbidden, looks: []string{"error.code"}}
-		}
+		out[verb+"/unknown/worker under another name"] = cell{status: http.StatusForbidden, code: core.CodeForbidden, looks: []string{"error.code"}}
 	}
 	out["release/released/holder while another worker holds the item"] = cell{status: http.StatusOK, looks: state}
 	return out
@@ -114,21 +112,28 @@ func itemVerbs() map[string]cell {
 			}
 		}
 		no := cell{status: http.StatusForbidden, code: core.CodeForbidden, looks: look}
+		reader := no
+		if row.status == "" {
+			reader = refused // what does not exist is told before the role (D-62)
+		}
+		for _, verb := range []string{"claim", "accept", "post"} {
+			add(verb, reader, "reader")
+		}
 		add("claim", claimed, "worker", "lead for a worker", "orchestrator for a worker")
 		if row.held || row.over {
 			add("claim", claimed, "holder")
 		}
-		add("claim", no, "worker under another name", "reader")
+		add("claim", no, "worker under another name")
 		if row.status != "" {
 			add("claim", no, "producer")
 		}
 		add("accept", accepted, "lead", "orchestrator for a worker", "other worker")
-		add("accept", no, "worker under another name", "reader")
+		add("accept", no, "worker under another name")
 		if row.status == core.StatusCompleted {
 			add("accept", no, "who completed it")
 		}
 		add("post", posted, "worker", "lead", "lead for a worker", "producer")
-		add("post", no, "worker under another name", "reader")
+		add("post", no, "worker under another name")
 	}
 	return out
 }
