@@ -81,8 +81,8 @@ func Overlaps(a, b *Item) (paths, symbols []string) {
 	return NewScope(a).Overlaps(NewScope(b))
 }
 
-// MatchPath reports whether pattern (as in [NewScope]) covers any path that p
-// covers. Grant rules use it.
+// MatchPath reports whether pattern (as in [NewScope]) owns any path that p
+// owns. Grant rules that hold back use it.
 func MatchPath(pattern, p string) bool {
 	a, ok := splitPath(pattern)
 	if !ok {
@@ -90,6 +90,44 @@ func MatchPath(pattern, p string) bool {
 	}
 	b, ok := splitPath(p)
 	return ok && meet(a, b)
+}
+
+// CoversPath reports whether glob covers p whole; grant rules that let pass use
+// it. Unlike in [NewScope], glob covers what it matches and nothing below that,
+// unless it ends in **. What p leaves open, glob must leave open as well.
+func CoversPath(glob, p string) bool {
+	g, ok := splitPath(glob)
+	if !ok {
+		return false
+	}
+	segs, ok := splitPath(p)
+	if !ok {
+		return false
+	}
+	// reach[j] tells whether the part of g looked at so far covers segs[:j].
+	reach := make([]bool, len(segs)+1)
+	next := make([]bool, len(segs)+1)
+	reach[0] = true
+	for _, seg := range g {
+		for j := range next {
+			if seg == "**" {
+				next[j] = reach[j] || j > 0 && next[j-1]
+			} else {
+				next[j] = j > 0 && reach[j-1] && coversSegment(seg, segs[j-1])
+			}
+		}
+		reach, next = next, reach
+	}
+	return reach[len(segs)]
+}
+
+// coversSegment reports whether glob, which is not **, covers one segment of a path.
+func coversSegment(glob, seg string) bool {
+	if wild(seg) {
+		return seg != "**" && (glob == "*" || glob == seg)
+	}
+	ok, err := path.Match(glob, seg)
+	return err == nil && ok
 }
 
 // maxSegments bounds the work that one hostile path can cause.

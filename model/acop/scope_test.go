@@ -82,6 +82,25 @@ func TestOverlapsRepositoriesAndSymbols(t *testing.T) {
 	}
 }
 
+// What a grant rule covers lies whole in its path (D-58).
+func TestCoversPath(t *testing.T) {
+	for _, c := range []struct {
+		glob, path string
+		want       bool
+	}{
+		{"docs/**", "docs/a/b.md", true}, {"docs/**", "docs", true}, {"docs/*", "docs/a/b.md", false}, {"**/*.go", "a/b/c.go", true},
+		{"**/*.go", "c.go", true}, {"a/**/z", "a/z", true}, {"a/**/z", "a/b/c/z", true}, {"a/b", "a/b", true}, {"a/b", "a", false}, {"[", "x", false},
+		{"docs/**", "/docs/./a.md", true}, {"docs/**", `docs\a.md`, true}, {"docs/**", "docs/../src", false}, {"**", ".", true}, {"*", ".", false},
+		{"docs/*", "docs/**", false}, {"docs/**", "docs/**", true}, {"docs/?", "docs/*", false}, {"docs/*", "docs/*.md", true}, {"docs/*.md", "docs/*.md", true},
+		{"", "a", false}, {"**", "", false},
+		{strings.Repeat("**/a/", 40) + "b", strings.Repeat("a/", 120) + "c", false}, // in no time
+	} {
+		if got := CoversPath(c.glob, c.path); got != c.want {
+			t.Errorf("%s on %s: %v", c.glob, c.path, got)
+		}
+	}
+}
+
 // Two patterns that both match a real path, by path.Match on each segment, meet.
 func TestMeetAgreesWithPathMatch(t *testing.T) {
 	seg := rapid.StringOfN(rapid.SampledFrom([]rune("ab*?")), 1, 4, -1)

@@ -3,8 +3,7 @@ package acop
 import (
 	"cmp"
 	"net/http"
-	"path"
-	"strings"
+	"slices"
 
 	core "signalbox/model/acop"
 )
@@ -82,51 +81,23 @@ func (d *desk) rules(it *core.Item, worker string) gateResult {
 }
 
 // ruleMatches tells whether all conditions of a rule hold. For a rule that
-// grants, all owned paths must match its glob; for one that holds back, any.
+// grants, its path must cover all owned paths; for one that holds back, it is
+// enough that it has something in common with one of them.
 func ruleMatches(r core.GrantRule, it *core.Item, worker string) bool {
 	if r.WorkKind != "" && r.WorkKind != it.WorkItem.WorkKind ||
 		r.Priority != "" && r.Priority != it.WorkItem.Priority ||
 		r.Worker != "" && r.Worker != worker {
 		return false
 	}
-	if r.Path == "" {
+	owned := it.WorkItem.OwnedPaths
+	switch {
+	case r.Path == "":
 		return true
+	case r.Then == thenAuto:
+		outside := func(p string) bool { return !core.CoversPath(r.Path, p) }
+		return len(owned) > 0 && !slices.ContainsFunc(owned, outside)
 	}
-	hits := 0
-	for _, p := range it.WorkItem.OwnedPaths {
-		if globMatch(r.Path, p) {
-			hits++
-		}
-	}
-	if r.Then == thenAuto {
-		return hits > 0 && hits == len(it.WorkItem.OwnedPaths)
-	}
-	return hits > 0
-}
-
-// globMatch matches a slash path against a glob in which ** stands for any
-// number of segments.
-func globMatch(glob, p string) bool {
-	return matchSegments(strings.Split(glob, "/"), strings.Split(p, "/"))
-}
-
-func matchSegments(glob, p []string) bool {
-	if len(glob) == 0 {
-		return len(p) == 0
-	}
-	if glob[0] == "**" {
-		for i := 0; i <= len(p); i++ {
-			if matchSegments(glob[1:], p[i:]) {
-				return true
-			}
-		}
-		return false
-	}
-	if len(p) == 0 {
-		return false
-	}
-	ok, err := path.Match(glob[0], p[0])
-	return err == nil && ok && matchSegments(glob[1:], p[1:])
+	return slices.ContainsFunc(owned, func(p string) bool { return core.MatchPath(r.Path, p) })
 }
 
 // findIntent finds the request that a claim repeats: the one that led to the
