@@ -91,13 +91,13 @@ func (s *Screen) contextLines(c *screen.Ctx, r rect, asks []fleet.Ask, tasks []*
 	if key != s.about {
 		s.about, s.scroll = key, 0
 	}
-	s.scroll = max(0, min(s.scroll, len(p.out)-r.h))
-	shown := p.out[min(s.scroll, len(p.out)):]
 	out := make([]string, 0, r.h)
 	if !arrangeWide(c.W) {
 		// Below the asks a line sets it apart.
 		out = append(out, c.Styles.Faint.Render(strings.Repeat(c.Styles.G.H, r.w)))
 	}
+	s.scroll = max(0, min(s.scroll, len(p.out)-(r.h-len(out))))
+	shown := p.out[s.scroll:]
 	for i := 0; len(out) < r.h; i++ {
 		if i < len(shown) {
 			out = append(out, " "+shown[i]+" ")

@@ -82,7 +82,7 @@ func (s *Screen) Bindings() []screen.Binding {
 // shownAsks are the asks that pass filter and snooze, in rank order.
 func (s *Screen) shownAsks(c *screen.Ctx) []fleet.Ask {
 	all := c.State.Asks(c.Now)
-	if s.query.Empty() && len(c.Snoozed) == 0 {
+	if s.query.Empty() && len(c.Snoozed) == 0 && !s.snoozed {
 		return all
 	}
 	out := make([]fleet.Ask, 0, len(all))

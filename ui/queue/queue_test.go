@@ -134,3 +134,43 @@ func TestTargetIsTheRow(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// With nothing put aside, the list of what was put aside is empty: it must never show
+// what waits under that name.
+func TestSnoozedListOfNothing(t *testing.T) {
+	now := time.Now()
+	st := uitest.World(now)
+	c, s := ctx(st, now, 120, 36), New()
+	if len(s.Shown(c)) == 0 {
+		t.Fatal("no ask waits")
+	}
+	s.Update(c, uitest.Key("z"))
+	if shown := s.Shown(c); len(shown) > 0 {
+		t.Errorf("%d asks are shown as snoozed", len(shown))
+	}
+	if view := ansi.Strip(s.View(c)); !strings.Contains(view, "Nothing is snoozed") {
+		t.Errorf("the screen does not say that nothing is snoozed\n%s", view)
+	}
+}
+
+// The last line of the context can be scrolled to wherever the context stands.
+func TestContextScrollsToItsEnd(t *testing.T) {
+	now := time.Now()
+	it := uitest.Item("work:long", "Long", acop.StatusRequiresAttention, 1, now)
+	for i := range 30 {
+		it.Blockers = append(it.Blockers, acop.Blocker{BlockerCode: fmt.Sprintf("code-%d", i), Severity: acop.SeverityHigh})
+	}
+	it.WorkItem.OwnedPaths = []string{"the/last/line.go"}
+	st := fleet.New()
+	st.Apply(fleet.SnapshotLoaded{At: now, Snapshot: &acop.Snapshot{Revision: 1, Role: acop.RoleLead, Items: []*acop.Item{it}}})
+	for _, size := range [][2]int{{78, 20}, {120, 20}} {
+		c, s := ctx(st, now, size[0], size[1]), New()
+		for range 100 {
+			s.Update(c, uitest.Key("J"))
+			s.View(c)
+		}
+		if view := ansi.Strip(s.View(c)); !strings.Contains(view, "the/last/line.go") {
+			t.Errorf("%dx%d: the end of the context is out of reach\n%s", size[0], size[1], view)
+		}
+	}
+}
