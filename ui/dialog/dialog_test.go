@@ -196,6 +196,34 @@ func TestOtherTakesWhatWasTyped(t *testing.T) {
 	}
 }
 
+// What was written is to be had although longer options hold it: a new worker-1 must
+// not become the worker-10 that is there.
+func TestOtherBesideLongerOptions(t *testing.T) {
+	opts := []Option{{Value: "worker-10"}, {Value: "worker-11"}, {Value: "worker-12"}}
+	for typed, want := range map[string]string{"'worker-1": "worker-1", "'WORKER-11": "worker-11"} {
+		c := NewChoice("worker", "worker", "", opts...)
+		c.Other = true
+		d := &Dialog{Fields: []*Field{c}, Buttons: []Button{{Value: "yes", Label: "yes"}}}
+		press(d, typed)
+		if first := c.Value(); first != "worker-10" && first != "worker-11" {
+			t.Errorf("%s picks %q, not an option", typed, first)
+		}
+		if want == "worker-1" {
+			press(d, "down")
+			var b strings.Builder
+			for _, l := range d.View(theme.New(theme.Options{Dark: true}), 80, 20, "").Lines {
+				b.WriteString(ansi.Strip(l) + "\n")
+			}
+			if !strings.Contains(b.String(), "as written") {
+				t.Errorf("what was written is not offered\n%s", b.String())
+			}
+		}
+		if o := press(d, "enter"); o.Value != "yes" || d.Value("worker") != want {
+			t.Errorf("%s gives %q, want %q", typed, d.Value("worker"), want)
+		}
+	}
+}
+
 // The box never leaves its room, at any size and with any text; the caret is
 // inside.
 func TestViewFits(t *testing.T) {

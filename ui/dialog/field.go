@@ -135,6 +135,21 @@ func (f *Field) narrow() {
 	// What holds the letters in one piece is meant before what has them spread.
 	low := strings.ToLower(needle)
 	slices.SortStableFunc(f.shown, func(a, b Option) int { return spread(a, low) - spread(b, low) })
+	f.offerWritten()
+}
+
+// offerWritten puts what was typed under the best option where it may be taken and
+// only longer options hold it.
+func (f *Field) offerWritten() {
+	if !f.Other || len(f.shown) == 0 {
+		return
+	}
+	named := func(o Option) bool {
+		return strings.EqualFold(o.Value, f.needle) || strings.EqualFold(o.label(), f.needle)
+	}
+	if !slices.ContainsFunc(f.shown, named) {
+		f.shown = slices.Insert(f.shown, 1, Option{Value: f.needle, Label: clip(f.needle), Note: "as written"})
+	}
 }
 
 // spread is 0 when the label holds needle in one piece, 1 when the note does, 2
