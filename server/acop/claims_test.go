@@ -314,3 +314,20 @@ func TestNestedIntent(t *testing.T) {
 		t.Fatalf("Location %s leads to %s", loc, got.raw)
 	}
 }
+
+// TestRestartAfterShorterRenew keeps the owner's time where it was: a renew for a
+// shorter term than what is left ends nobody's lease at the next start (B52, D-55).
+func TestRestartAfterShorterRenew(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	b.put("long", nil, nil)
+	b.put("other", nil, nil)
+	long := b.claim("long", "worker-http", 3600)
+	b.want(b.verb("claims", long, "renew", "worker-http", m{"requested_ttl_seconds": 1}), 200, "")
+	other := b.claim("other", "worker-other", 600)
+	b.restart()
+	b.want(b.verb("claims", other, "renew", "worker-other", nil), 200, "")
+	if ahead := b.owner.Now().Sub(b.clock.Wall()); ahead > time.Minute {
+		t.Errorf("after the restart the owner's clock is %s ahead", ahead)
+	}
+}

@@ -122,15 +122,16 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// youngest is the latest instant at which a running lease can have been granted
-// or renewed: the clock never starts before it, so that nobody gains time by a
+// youngest is the latest instant at which a running lease was granted or renewed: the clock never starts before it, so that nobody gains time by a
 // restart with the clock set back (B52).
 func youngest(s *store.Store) time.Time {
 	var t time.Time
 	for _, it := range s.LiveLeases() {
-		l := it.Lease
-		if at := l.Claim.ExpiresAtUTC.Add(-time.Duration(l.TTLSeconds) * time.Second).Std(); at.After(t) {
-			t = at
+		// Not the end less the term: a renew for a shorter term moves the end not at all.
+		for _, at := range []core.Time{it.Lease.Claim.GrantedAtUTC, it.Lease.RenewedAtUTC} {
+			if at.Std().After(t) {
+				t = at.Std()
+			}
 		}
 	}
 	return t
