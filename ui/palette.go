@@ -48,17 +48,19 @@ func (m *Model) search() {
 		m.input.pick = firstPick(m.input.found, "")
 		return
 	}
-	found := make(commands, 0, paletteLimit)
+	// An action beats an item with a similar name, however many such items there are:
+	// all hits are ranked before the list is cut.
+	low := strings.ToLower(needle)
+	var ranked [ranks]commands
 	for _, hit := range fuzzy.FindFrom(needle, all) {
-		if len(found) == paletteLimit {
-			break
+		if r := rank(&all[hit.Index], low); len(ranked[r]) < paletteLimit {
+			ranked[r] = append(ranked[r], all[hit.Index])
 		}
-		found = append(found, all[hit.Index])
 	}
-	// An action beats an item with a similar name.
-	slices.SortStableFunc(found, func(a, b command) int { return rank(a, needle) - rank(b, needle) })
+	found := slices.Concat(ranked[:]...)
+	found = found[:min(len(found), paletteLimit)]
 	m.input.found = found
-	m.input.pick = firstPick(found, strings.ToLower(needle))
+	m.input.pick = firstPick(found, low)
 }
 
 // beginsWord reports whether a word of s begins with needle.
@@ -80,13 +82,18 @@ func firstPick(found commands, needle string) int {
 	return 0
 }
 
-func rank(c command, needle string) int {
+// ranks is how many answers rank has.
+const ranks = 4
+
+// rank groups what fits low, which is in lower case; 0 comes first.
+func rank(c *command, low string) int {
+	name := strings.ToLower(c.name)
 	switch {
-	case (c.kind == "action" || c.kind == "screen") && strings.HasPrefix(c.name, strings.ToLower(needle)):
+	case (c.kind == "action" || c.kind == "screen") && strings.HasPrefix(name, low):
 		return 0
-	case strings.HasPrefix(strings.ToLower(c.name), strings.ToLower(needle)):
+	case strings.HasPrefix(name, low):
 		return 1
-	case strings.Contains(strings.ToLower(c.name), strings.ToLower(needle)):
+	case strings.Contains(name, low):
 		return 2
 	}
 	return 3

@@ -1,0 +1,41 @@
+package ui
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"signalbox/model/acop"
+	"signalbox/ui/uitest"
+)
+
+// However many items fit what was typed, an action whose name begins so is found, and
+// stands before them.
+func TestPaletteFindsActionsAmongManyItems(t *testing.T) {
+	m := model(t, Options{})
+	now := time.Now()
+	for i := range 3 * paletteLimit {
+		it := uitest.Item(fmt.Sprintf("re:%d", i), "re", acop.StatusReady, uint64(3000+i), now)
+		m.apply(uitest.Changed(it, acop.VerbPut, uint64(3000+i), now))
+	}
+	m.openPalette(nil)
+	for typed, want := range map[string]string{"re": "re-send", "r": "requeue", "mark": "mark all"} {
+		m.input.ed.Set(typed)
+		m.search()
+		at, firstItem := -1, len(m.input.found)
+		for i, c := range m.input.found {
+			if c.name == want && at < 0 {
+				at = i
+			}
+			if c.kind == "item" {
+				firstItem = min(firstItem, i)
+			}
+		}
+		if at < 0 || at > firstItem {
+			t.Errorf("%q: %s is at %d, the first item at %d of %d", typed, want, at, firstItem, len(m.input.found))
+		}
+		if n := len(m.input.found); n > paletteLimit {
+			t.Errorf("%q: %d are listed", typed, n)
+		}
+	}
+}
