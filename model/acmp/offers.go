@@ -88,7 +88,7 @@ func (o *Offer) Problem(r *OfferRequest, now time.Time) string {
 	switch {
 	case o.ResultType != "" && o.ResultType != "complete":
 		return "the offer is a result of an unknown type"
-	case o.OfferID == "" || len(o.OfferID) > maxIDBytes:
+	case o.OfferID == "" || len(o.OfferID) > MaxIDBytes:
 		return "the offer has no usable offer_id"
 	case o.Capability != r.Capability:
 		return "the offer is for another capability"
@@ -117,7 +117,7 @@ func DecodeOfferRequest(raw json.RawMessage) (*OfferRequest, *Error) {
 	switch {
 	case r.Capability == "":
 		return nil, invalidParams("capability is missing")
-	case len(r.Capability) > maxIDBytes:
+	case len(r.Capability) > MaxIDBytes:
 		return nil, invalidParams("capability is longer than 1024 bytes")
 	case r.MaxPriceCU != nil && ValidCU(*r.MaxPriceCU) != nil:
 		return nil, invalidParams("max_price_cu is not a decimal number of zero or more")
@@ -134,7 +134,7 @@ func DecodeAccept(raw json.RawMessage) (*Accept, *Error) {
 	if e := decodeParams(raw, a); e != nil {
 		return nil, e
 	}
-	if a.OfferID == "" || len(a.OfferID) > maxIDBytes {
+	if a.OfferID == "" || len(a.OfferID) > MaxIDBytes {
 		return nil, invalidParams("offer_id is missing or too long")
 	}
 	return a, nil

@@ -15,8 +15,10 @@ type input struct {
 	mu       sync.Mutex
 	seq      acmp.Sequencer
 	ready    []acmp.Payload
-	bytes    int // of ready
+	bytes    int // of ready, as sizeOf counts
 	complete bool
+	unread   bool          // nobody reads any more: only the order is watched
+	over     bool          // of no use any more
 	wake     chan struct{} // closed and replaced at every change
 }
 
@@ -28,20 +30,46 @@ func newInput() *input { return &input{wake: make(chan struct{})} }
 func (in *input) add(c acmp.InputChunk, hard int) (complete, fits bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.complete {
-		return true, true
+	if in.complete || in.over {
+		return in.complete, true
 	}
 	due, err := in.seq.Push(c)
 	if err != nil {
 		return false, false
 	}
 	for _, d := range due {
-		in.ready = append(in.ready, d.Chunk)
-		in.bytes += len(d.Chunk.Data)
+		if !in.unread {
+			in.ready = append(in.ready, d.Chunk)
+			in.bytes += sizeOf(&d.Chunk)
+		}
 	}
 	in.complete = in.seq.Done()
 	in.changed()
 	return in.complete, in.bytes <= hard
+}
+
+// sizeOf is what one chunk of input costs while it is held, in bytes.
+func sizeOf(p *acmp.Payload) int { return len(p.Type) + len(p.Data) + chunkOverhead }
+
+// discard lets go of what is held and of what comes: the handler has returned. When
+// the input is complete is still told.
+func (in *input) discard() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.discardLocked()
+}
+
+func (in *input) discardLocked() {
+	in.unread, in.ready, in.bytes = true, nil, 0
+	in.changed()
+}
+
+// end is discard for good: the task has its outcome.
+func (in *input) end() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.over, in.seq = true, acmp.Sequencer{}
+	in.discardLocked()
 }
 
 func (in *input) changed() {
@@ -56,7 +84,8 @@ func (in *input) isComplete() bool {
 	return in.complete
 }
 
-// read hands out the next chunk; io.EOF behind the final one.
+// read hands out the next chunk; io.EOF behind the final one, and never for input that
+// was cut short by the end of the task.
 func (in *input) read(ctx context.Context) (acmp.Payload, error) {
 	for {
 		in.mu.Lock()
@@ -64,14 +93,19 @@ func (in *input) read(ctx context.Context) (acmp.Payload, error) {
 			p := in.ready[0]
 			in.ready[0] = acmp.Payload{}
 			in.ready = in.ready[1:]
-			in.bytes -= len(p.Data)
+			in.bytes -= sizeOf(&p)
 			in.changed()
 			in.mu.Unlock()
 			return p, nil
 		}
-		complete, wake := in.complete, in.wake
+		complete, over, wake := in.complete, in.over, in.wake
 		in.mu.Unlock()
-		if complete {
+		switch {
+		case over && ctx.Err() != nil:
+			return acmp.Payload{}, context.Cause(ctx)
+		case over:
+			return acmp.Payload{}, errNotRunning
+		case complete:
 			return acmp.Payload{}, io.EOF
 		}
 		select {
@@ -107,7 +141,7 @@ func (in *input) wait(soft int, over, gone <-chan struct{}) {
 func (in *input) begin(p *acmp.Payload, more bool) {
 	if p != nil {
 		in.ready = append(in.ready, *p)
-		in.bytes = len(p.Data)
+		in.bytes = sizeOf(p)
 	}
 	in.complete = !more
 }

@@ -148,31 +148,45 @@ func (j *journal) start(held func(write func(record) error) error) error {
 }
 
 // append puts a record on the disk and returns when it is there.
-func (j *journal) append(rec record) error {
+func (j *journal) append(rec record) error { return j.enqueue(rec)() }
+
+// enqueue gives a record its place in the journal; kept returns when it is on the disk.
+func (j *journal) enqueue(rec record) (kept func() error) {
 	line, err := json.Marshal(rec)
 	if err != nil {
-		return fmt.Errorf("journal task %s: %w", rec.ID, err)
+		return func() error { return fmt.Errorf("journal task %s: %w", rec.ID, err) }
 	}
 	j.mu.Lock()
-	if j.failed != nil {
-		defer j.mu.Unlock()
-		return j.failed
+	defer j.mu.Unlock()
+	if err := j.failed; err != nil {
+		return func() error { return err }
 	}
 	j.queue = append(j.queue, append(line, '\n'))
-	wait := j.wait
-	j.mu.Unlock()
 	select {
 	case j.wake <- struct{}{}:
 	default:
 	}
+	wait := j.wait
+	return func() error { return j.await(wait) }
+}
+
+// await returns when what was queued with wait is on the disk.
+func (j *journal) await(wait <-chan struct{}) error {
 	select {
 	case <-wait:
 	case <-j.done:
+		select {
+		case <-wait:
+		default:
+			return errJournalClosed
+		}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.failed
 }
+
+var errJournalClosed = errors.New("the journal is closed")
 
 func (j *journal) run() {
 	defer close(j.done)

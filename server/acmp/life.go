@@ -90,6 +90,7 @@ func (t *Task) judge(out Output, err error, log *slog.Logger) *outcome {
 // (A-112, D-17).
 func (t *Task) succeed(o *outcome) {
 	if t.params.InputStream && !t.input.isComplete() {
+		t.input.discard()
 		t.mu.Lock()
 		t.held = o
 		t.mu.Unlock()
@@ -142,6 +143,7 @@ func (t *Task) finishIf(still func() bool, o *outcome, cause error) bool {
 	}
 	t.mu.Unlock()
 	t.stop(cause)
+	t.input.end()
 	t.onDone(t)
 	return true
 }
@@ -166,6 +168,7 @@ func (t *Task) attach(stream bool) *waiter {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.waiters[w] = struct{}{}
+	t.wakeProducerLocked() // w may want the output whole
 	if t.orphan != nil {
 		t.orphan.Stop()
 		t.orphan = nil

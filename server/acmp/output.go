@@ -30,6 +30,7 @@ const (
 	readBytes    = 32 << 10
 	maxTextBytes = 64 << 10 // of one text chunk; a longer line goes out in pieces
 	maxJSONLine  = 8 << 20
+	maxLeft      = 1 << 20 // taken from a pipe that others may write to for ever
 )
 
 // bytesType is the type of the payloads of output mode bytes.
@@ -40,24 +41,33 @@ const bytesType = "application/octet-stream"
 func (o *output) read() error {
 	buf := make([]byte, readBytes)
 	var failed error
+	left := 0 // of what stands in the pipe, once it is not waited for; 0 before
 	for {
 		n, err := o.p.stdout.Read(buf)
 		if n > 0 && failed == nil {
 			failed = o.take(buf[:n])
 		}
+		late := errors.Is(err, os.ErrDeadlineExceeded)
 		switch {
-		case err == nil:
-		case errors.Is(err, os.ErrDeadlineExceeded) && !o.p.forced.Load():
+		case err == nil && left == 0:
+		case err == nil && left > n:
+			left -= n
+		case late && !o.p.forced.Load():
 			if failed == nil {
 				failed = o.sendPartial(false)
 			}
+		case late && left == 0: // a slow caller may have kept us from reading
+			left = maxLeft
 		default: // the end
 			if failed == nil {
 				failed = o.rest()
 			}
 			return failed
 		}
-		if o.cmd.Output == OutputLines {
+		switch {
+		case left > 0:
+			_ = o.p.stdout.SetReadDeadline(time.Now().Add(forceTime))
+		case o.cmd.Output == OutputLines:
 			o.setDeadline(failed != nil)
 		}
 	}

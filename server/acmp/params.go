@@ -42,10 +42,8 @@ func parseCancel(raw json.RawMessage) (acmp.Cancel, string) {
 	if err := json.Unmarshal(orEmpty(raw), &c); err != nil {
 		return c, decodeProblem(err)
 	}
-	if c.TaskID == "" {
-		return c, "task_id is missing or empty"
-	}
-	return c, ""
+	c.Reason = clipText(c.Reason, maxDetailBytes)
+	return c, taskIDProblem(c.TaskID)
 }
 
 func parseInputChunk(raw json.RawMessage) (acmp.InputChunk, string) {
@@ -56,9 +54,10 @@ func parseInputChunk(raw json.RawMessage) (acmp.InputChunk, string) {
 	if err := json.Unmarshal(orEmpty(raw), &c); err != nil {
 		return c.InputChunk, decodeProblem(err)
 	}
+	if problem := taskIDProblem(c.TaskID); problem != "" {
+		return c.InputChunk, problem
+	}
 	switch {
-	case c.TaskID == "":
-		return c.InputChunk, "task_id is missing or empty"
 	case c.Seq == nil || *c.Seq < 0:
 		return c.InputChunk, "seq is missing or negative"
 	case c.Chunk.Type == "":
@@ -69,6 +68,17 @@ func parseInputChunk(raw json.RawMessage) (acmp.InputChunk, string) {
 	c.InputChunk.Seq = *c.Seq
 	c.Chunk.Data = oneLine(c.Chunk.Data)
 	return c.InputChunk, ""
+}
+
+// taskIDProblem says why no invoke can have this id, or "".
+func taskIDProblem(id string) string {
+	switch {
+	case id == "":
+		return "task_id is missing or empty"
+	case len(id) > acmp.MaxIDBytes:
+		return "task_id is longer than 1024 bytes"
+	}
+	return ""
 }
 
 func orEmpty(raw json.RawMessage) json.RawMessage {

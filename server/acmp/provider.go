@@ -119,6 +119,11 @@ func (p *Provider) close(ctx context.Context) error {
 		case <-last.C:
 			return fmt.Errorf("task %s: its handler is still running", t.id)
 		}
+		select {
+		case <-t.recorded:
+		case <-last.C:
+			return fmt.Errorf("task %s: its outcome is not recorded", t.id)
+		}
 	}
 	return nil
 }

@@ -100,17 +100,26 @@ func (p *Provider) begun(t *Task) error {
 	if p.journal == nil {
 		return nil
 	}
-	if err := p.journal.append(t.recordOf()); err != nil {
+	if err := p.record(t); err != nil {
 		return errors.New("the task cannot be recorded")
 	}
 	return nil
+}
+
+// record writes what t is now, and returns when it is on the disk. The last record of
+// a task holds: a begin never stands behind the end that a cancel has made meanwhile.
+func (p *Provider) record(t *Task) error {
+	t.recording.Lock()
+	kept := p.journal.enqueue(t.recordOf())
+	t.recording.Unlock()
+	return kept()
 }
 
 // ended moves a task to the outcomes and lets its answers go once it is recorded.
 func (p *Provider) ended(t *Task) {
 	p.table.ended(t)
 	if p.journal != nil {
-		_ = p.journal.append(t.recordOf()) // the journal has told the log
+		_ = p.record(t) // the journal has told the log
 	}
 	close(t.recorded)
 }

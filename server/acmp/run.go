@@ -125,12 +125,15 @@ func startProblem(err error) string {
 	return "the system refused it"
 }
 
-// feed writes the task's input to the command as it comes.
+// feed writes the task's input to the command as it comes, and closes it where it is
+// whole: a command must not take what a cancel has cut off for all there is.
 func (p *process) feed(ctx context.Context, t *Task) {
-	defer p.stdin.Close()
 	for {
 		in, err := t.ReadInput(ctx)
 		if err != nil {
+			if errors.Is(err, io.EOF) {
+				p.stdin.Close()
+			}
 			return
 		}
 		raw := in.Raw()

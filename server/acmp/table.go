@@ -102,7 +102,7 @@ func (tb *table) add(t *Task) admitted {
 		for _, c := range ea.chunks {
 			if c.chunk.TaskID == t.id {
 				a.chunks = append(a.chunks, c.chunk)
-				ea.bytes -= len(c.chunk.Chunk.Data)
+				ea.bytes -= sizeOf(&c.chunk.Chunk)
 				continue
 			}
 			keep = append(keep, c)
@@ -185,7 +185,7 @@ func (tb *table) chunk(principal string, c acmp.InputChunk) *Task {
 		return e.task
 	}
 	ea := tb.earlyOf(principal)
-	n := len(c.Chunk.Data)
+	n := sizeOf(&c.Chunk)
 	if len(ea.chunks) < tb.limits.EarlyChunks && ea.bytes+n <= tb.limits.EarlyBytes {
 		ea.chunks = append(ea.chunks, earlyChunk{at: tb.now(), chunk: c})
 		ea.bytes += n
@@ -212,7 +212,7 @@ func (tb *table) pruneEarly(principal string, ea *early) {
 	oldest := tb.now().Add(-tb.limits.EarlyAge)
 	n := 0
 	for n < len(ea.chunks) && ea.chunks[n].at.Before(oldest) {
-		ea.bytes -= len(ea.chunks[n].chunk.Chunk.Data)
+		ea.bytes -= sizeOf(&ea.chunks[n].chunk.Chunk)
 		n++
 	}
 	ea.chunks = ea.chunks[n:]

@@ -27,11 +27,12 @@ type Task struct {
 	deadline  time.Time
 	interval  time.Duration
 	grace     time.Duration
-	input     *input        // nil unless input_stream
+	input     *input
 	returned  chan struct{} // closed when the handler is gone
 	recorded  chan struct{} // closed when the outcome may be told
 	restored  bool          // from the journal: it never ran here
 	onDone    func(*Task)   // tells the table, once, without t.mu
+	recording sync.Mutex    // keeps the records of the journal in order; before mu
 
 	mu       sync.Mutex
 	waiters  map[*waiter]struct{}
@@ -173,7 +174,7 @@ func (t *Task) makeRoomLocked(n int) <-chan struct{} {
 	}
 	read, streams := int64(math.MaxInt64), 0
 	for w := range t.waiters {
-		if w.stream {
+		if w.stream && w.next >= t.base { // else it came too late, and is about to learn it
 			read, streams = min(read, w.next), streams+1
 		}
 	}
