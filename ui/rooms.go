@@ -184,7 +184,7 @@ func (m *Model) loadDetail(s *sheet.Sheet) tea.Cmd {
 		return nil
 	}
 	m.rooms.loadID++
-	s.Loading(m.rooms.loadID)
+	s.Loading(m.rooms.loadID, m.state)
 	id, owner, item, ctx := m.rooms.loadID, m.opts.Owner, s.ItemID(), m.ctx
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, actTimeout)
@@ -202,10 +202,10 @@ func (m *Model) onDetail(msg detailLoaded) tea.Cmd {
 	for _, s := range m.rooms.sheets {
 		s.Loaded(msg.id, msg.detail, why)
 	}
-	return nil
+	return m.refreshSheet() // it may have changed while it was read
 }
 
-// refreshSheet reads the item of the open sheet again when it has changed.
+// refreshSheet reads the item of the open sheet again when that is due.
 func (m *Model) refreshSheet() tea.Cmd {
 	s := m.topSheet()
 	if s == nil || !s.Outdated(m.state) {

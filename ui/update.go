@@ -154,7 +154,7 @@ func (m *Model) backOne() tea.Cmd {
 	case len(m.rooms.sheets) > 0 && !dropped:
 		m.rooms.sheets = m.rooms.sheets[:len(m.rooms.sheets)-1]
 	}
-	return nil
+	return m.refreshSheet() // only the sheet on top is kept up to date
 }
 
 // onPaste puts pasted text where text is being entered, and nowhere else: a

@@ -88,7 +88,7 @@ func TestSweep(t *testing.T) {
 			for id := range st.Items {
 				sh := sheet.New(screen.Item(id, 1))
 				exact(t, name+" sheet", sh.View(c), size[0], size[1])
-				sh.Loading(1)
+				sh.Loading(1, st)
 				sh.Loaded(1, &acop.Detail{Revision: 3, Item: st.Items[id], Claims: []acop.Claim{{WorkerAgentUID: id, ClaimStatus: acop.ClaimStatus(id)}},
 					Events: []acop.Event{{Actor: id, Verb: id, Reason: id, Code: id, From: acop.Status(id), To: acop.StatusReady}}}, "")
 				sh.Update(c, uitest.Key("end"))

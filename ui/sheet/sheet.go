@@ -1,6 +1,8 @@
 package sheet
 
 import (
+	"time"
+
 	tea "charm.land/bubbletea/v2"
 
 	"signalbox/model/acop"
@@ -21,10 +23,14 @@ type Sheet struct {
 	detail  *acop.Detail
 	loading int    // id of the request under way; 0: none
 	problem string // why the detail could not be read
-	scroll  int
-	filter  string
-	h       int
-	total   int
+	// asked is the item's revision as it was known when the detail was asked for
+	// last, link since when the connection was as it was then.
+	asked  uint64
+	link   time.Time
+	scroll int
+	filter string
+	h      int
+	total  int
 }
 
 // New opens the sheet of t's work item.
@@ -36,8 +42,18 @@ func (s *Sheet) ItemID() string { return s.item }
 // Title names the sheet in the rule above it.
 func (s *Sheet) Title() string { return "Item " + text.ID(s.item) }
 
-// Loading notes that request id asks for the detail.
-func (s *Sheet) Loading(id int) { s.loading = id }
+// Loading notes that request id asks for the detail, and what st knows meanwhile.
+func (s *Sheet) Loading(id int, st *fleet.State) {
+	s.loading, s.link, s.asked = id, st.Link.Since, s.revision(st)
+}
+
+// revision is the revision of the item as st knows it, or 0.
+func (s *Sheet) revision(st *fleet.State) uint64 {
+	if it := st.Items[s.item]; it != nil {
+		return it.Revision
+	}
+	return 0
+}
 
 // Loaded takes the answer to request id; another one's is dropped.
 func (s *Sheet) Loaded(id int, d *acop.Detail, problem string) {
@@ -51,11 +67,19 @@ func (s *Sheet) Loaded(id int, d *acop.Detail, problem string) {
 	}
 }
 
-// Outdated reports whether the item changed since its detail was read and no
-// request is under way.
+// Outdated reports whether the detail is to be read now: no request is under way,
+// and the item changed since the last one, or that one failed and the owner has come
+// back. A failed read is never repeated for any other reason.
 func (s *Sheet) Outdated(st *fleet.State) bool {
-	it := st.Items[s.item]
-	return s.loading == 0 && s.detail != nil && it != nil && it.Revision > s.detail.Revision
+	switch rev := s.revision(st); {
+	case s.loading != 0:
+		return false
+	case s.problem != "":
+		return rev > s.asked || st.Link.State == fleet.LinkLive && !st.Link.Since.Equal(s.link)
+	case s.detail != nil:
+		return rev > max(s.detail.Revision, s.asked)
+	}
+	return false
 }
 
 // ID implements screen.Screen.
