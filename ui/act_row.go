@@ -97,7 +97,7 @@ func (m *Model) snooze(ss []subject) tea.Cmd {
 		}
 		for _, k := range keys {
 			m.snoozed[k] = until
-			m.queue.note(k, m.state.Asks(m.clock.now))
+			m.noteSnoozed(k, m.state.Asks(m.clock.now))
 		}
 		clear(m.marks)
 		return nil, ""

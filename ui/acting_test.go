@@ -511,6 +511,35 @@ func TestSnooze(t *testing.T) {
 	})
 }
 
+// What was put aside until it changes stays there through signs of life: the holder's
+// renewals and heartbeats move the item's revision, but nothing hangs on them.
+func TestSnoozeSleepsThroughSignsOfLife(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		late := uitest.Lease(uitest.Item("work:http:other", "Other", acop.StatusInProgress, 0, time.Now()), "worker-6", 10*time.Minute, time.Minute, time.Now())
+		late.WorkItem.OwnedPaths = []string{"server/http/pool.go"}
+		r.facts(uitest.Changed(late, acop.VerbGrant, 2000, time.Now()))
+		r.Must("overlap work:http:other")
+		r.to("overlap")
+		r.Keys("m", "3")
+		r.Must("1 ask snoozed")
+		for i, id := range []string{"work:http:other", "work:http:pool", "work:http:other"} {
+			it := r.m.State().Items[id].Clone()
+			it.Lease.Renewals++
+			it.Lease.RenewedAtUTC = acop.NewTime(time.Now())
+			it.Lease.Claim.ExpiresAtUTC = acop.NewTime(time.Now().Add(10 * time.Minute))
+			r.facts(uitest.Changed(it, acop.VerbRenew, uint64(3000+i), time.Now()))
+		}
+		r.Must("1 ask snoozed")
+		other := r.m.State().Items["work:http:other"].Clone()
+		other.WorkItem.OwnedPaths = append(other.WorkItem.OwnedPaths, "server/http/pool_test.go")
+		pool := r.m.State().Items["work:http:pool"].Clone()
+		pool.WorkItem.OwnedPaths = append(pool.WorkItem.OwnedPaths, "server/http/pool_test.go")
+		r.facts(uitest.Changed(other, acop.VerbPut, 3010, time.Now()), uitest.Changed(pool, acop.VerbPut, 3011, time.Now()))
+		r.MustNot("ask snoozed")
+	})
+}
+
 // Promise 6: cancel of a task shows requested until the provider answers.
 func TestCancelTask(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -16,22 +15,30 @@ import (
 type queueWatch struct {
 	prev []fleet.Ask
 	open []fleet.Ask // without the snoozed ones
-	// marks are revision and reason of the asks snoozed until they change.
+	// snoozedAs are the fingerprints of the asks when they were snoozed.
 	snoozedAs map[string]string
 	started   bool
 }
 
-// fingerprint changes when an ask does.
-func fingerprint(a *fleet.Ask) string { return fmt.Sprint(a.Revision, a.Reason) }
+// fingerprint changes when an ask does. While somebody holds its item, renewals and
+// heartbeats move the revision, so that what the ask says stands for it.
+func (m *Model) fingerprint(a *fleet.Ask) string {
+	rev := a.Revision
+	if it := m.state.Items[a.WorkItemID]; it != nil && it.Status().Held() {
+		rev = 0
+	}
+	return fmt.Sprintf("%d %d %q %q %q %q %q", rev, a.Severity, a.Reason, a.ClaimID, a.Who, a.Title, a.Detail)
+}
 
-// note remembers how a snoozed ask looked.
-func (q *queueWatch) note(key string, asks []fleet.Ask) {
+// noteSnoozed remembers how a snoozed ask looked.
+func (m *Model) noteSnoozed(key string, asks []fleet.Ask) {
+	q := &m.queue
 	if q.snoozedAs == nil {
 		q.snoozedAs = map[string]string{}
 	}
 	for i := range asks {
 		if asks[i].Key == key {
-			q.snoozedAs[key] = fingerprint(&asks[i])
+			q.snoozedAs[key] = m.fingerprint(&asks[i])
 		}
 	}
 }
@@ -127,7 +134,7 @@ func (m *Model) wakeChanged(asks []fleet.Ask) {
 			continue
 		}
 		there[key] = true
-		if until.Equal(time.Time{}) && m.queue.snoozedAs[key] != fingerprint(&asks[i]) {
+		if until.Equal(untilChange) && m.queue.snoozedAs[key] != m.fingerprint(&asks[i]) {
 			delete(m.snoozed, key)
 		}
 	}
