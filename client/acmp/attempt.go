@@ -47,6 +47,7 @@ type attempt struct {
 	earlyBytes int
 	gap        *time.Timer // of chunk gapAt, which is missing; nil without a gap
 	gapAt      int64
+	gapFrom    time.Time // since when the chunk could have come
 }
 
 func newAttempt(t *task, fresh bool) *attempt {
@@ -156,7 +157,7 @@ func (a *attempt) watchGap() {
 	}
 	if open && a.gap == nil {
 		missing := a.next
-		a.gapAt = missing
+		a.gapAt, a.gapFrom = missing, time.Now()
 		a.gap = time.AfterFunc(gapWait, func() { a.gapStays(missing) })
 	}
 }
@@ -166,10 +167,13 @@ func (a *attempt) watchGap() {
 func (a *attempt) gapStays(missing int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	left := gapWait - time.Since(a.gapFrom)
 	switch {
 	case a.ended || a.gap == nil || a.gapAt != missing:
 	case a.blocked:
 		a.gap.Reset(gapWait)
+	case left > 0:
+		a.gap.Reset(left)
 	default:
 		a.violate(missingChunk(missing))
 	}
@@ -206,7 +210,7 @@ func (a *attempt) hold(c acmp.StreamChunk) {
 // heartbeat implements sink.
 func (a *attempt) heartbeat(h acmp.Heartbeat) {
 	if a.sign() {
-		a.emit(acmp.TaskEvent{Kind: acmp.EventHeartbeat, Progress: h.Progress, Detail: h.Detail})
+		a.emit(acmp.TaskEvent{Kind: acmp.EventHeartbeat, Progress: h.Progress, Detail: clip(a.t.l.spec.Token.hide(h.Detail))})
 	}
 }
 
@@ -245,7 +249,7 @@ func (a *attempt) emit(ev acmp.TaskEvent) bool {
 		}
 		if a.t.q.offer(ev) {
 			if a.blocked {
-				a.blocked, a.lastSign = false, time.Now()
+				a.blocked, a.lastSign, a.gapFrom = false, time.Now(), time.Now() // what was held up comes now
 			}
 			a.mu.Unlock()
 			return true
