@@ -146,7 +146,7 @@ func (l *link) connect(ctx context.Context, fresh bool) error {
 	}
 	settings, bad := settingsOf(s.init)
 	if err := settings.Usable(); settings != nil && err != nil {
-		bad = quoteStray([]byte(err.Error()))
+		bad = quoteStray([]byte(err.Error()), l.spec.Token)
 	}
 	id := ""
 	if info := s.init.ServerInfo; info != nil && strings.HasPrefix(info.Name, "agent:") {
@@ -158,7 +158,7 @@ func (l *link) connect(ctx context.Context, fresh bool) error {
 	if keep {
 		l.sess = s
 	}
-	tell := l.note(true, bad, settings, id)
+	tell := l.note(true, bad, settings, l.spec.Token.hide(id))
 	l.mu.Unlock()
 	if !keep {
 		go s.close(l.o.last.Done())
@@ -169,7 +169,7 @@ func (l *link) connect(ctx context.Context, fresh bool) error {
 
 // failed reports err and gives it as what a task needs to know.
 func (l *link) failed(err error) error {
-	msg := plainError(err)
+	msg := l.spec.Token.hide(plainError(err))
 	l.report(false, msg, nil, "")
 	var se *statusError
 	if errors.As(err, &se) && !se.transient() {
@@ -181,7 +181,7 @@ func (l *link) failed(err error) error {
 // report notes what was seen and tells it where it changed.
 func (l *link) report(reachable bool, problem string, s *acmp.Settings, id string) {
 	l.mu.Lock()
-	tell := l.note(reachable, problem, s, id)
+	tell := l.note(reachable, l.spec.Token.hide(problem), s, id)
 	l.mu.Unlock()
 	tell()
 }

@@ -152,7 +152,6 @@ func (f *filter) beat(params []byte) {
 		p := min(max(*h.Progress, 0), 1)
 		h.Progress = &p
 	}
-	h.Detail = clip(h.Detail)
 	s.heartbeat(h)
 }
 

@@ -63,14 +63,15 @@ func (d streamed) checkProof(res *acmp.Result, requested string) string {
 	return acmp.ProofUnchecked
 }
 
-// receivedError keeps what the provider answered, unknown codes too.
-func receivedError(e *jsonrpc.Error) *acmp.Error {
-	out := &acmp.Error{Code: int(e.Code), Message: clip(e.Message)}
+// receivedError keeps what the provider answered, unknown codes too, but not
+// our token.
+func receivedError(e *jsonrpc.Error, token Secret) *acmp.Error {
+	out := &acmp.Error{Code: int(e.Code), Message: clip(token.hide(e.Message))}
 	if len(e.Data) > 0 && len(e.Data) <= maxErrorBody {
 		var data map[string]any
 		if json.Unmarshal(e.Data, &data) == nil {
 			out.Data = data
 		}
 	}
-	return out
+	return token.hideError(out)
 }

@@ -32,6 +32,7 @@ var tokenVars = []string{"ACMP_BEARER_TOKEN=", "SIGNALBOX_", "ACOP_BACKEND_"}
 type process struct {
 	cmd    *exec.Cmd
 	dog    *watchdog
+	token  Secret // the child knows it, and may say it
 	stdout *os.File
 
 	mu      sync.Mutex
@@ -73,7 +74,7 @@ func startProcess(s ProviderSpec, o *env) (*process, error) {
 		return nil, fmt.Errorf("start %s: %w", s.Command[0], err)
 	}
 	p := &process{
-		cmd: cmd, dog: o.dog, stdout: outR, stdin: inW,
+		cmd: cmd, dog: o.dog, token: s.Token, stdout: outR, stdin: inW,
 		wake: make(chan struct{}, 1), gone: make(chan struct{}),
 	}
 	p.dog.watch(cmd.Process.Pid, mark)
@@ -229,7 +230,7 @@ func (p *process) why() string {
 	if errors.As(p.stopErr, &ee) {
 		msg += " (" + ee.String() + ")"
 	}
-	if last := p.stderr.lastLine(); last != "" {
+	if last := p.stderr.lastLine(p.token); last != "" {
 		msg += ": " + last
 	}
 	return msg
@@ -245,10 +246,10 @@ func (t *tail) add(b []byte) {
 	}
 }
 
-func (t *tail) lastLine() string {
+func (t *tail) lastLine(token Secret) string {
 	s := bytes.TrimSpace(t.b)
 	if i := bytes.LastIndexByte(s, '\n'); i >= 0 {
 		s = s[i+1:]
 	}
-	return quoteStray(s)
+	return quoteStray(s, token)
 }

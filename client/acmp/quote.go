@@ -107,7 +107,7 @@ func (b *Buyer) ask(ctx context.Context, provider string, call func(context.Cont
 	case e != nil && e.Code == methodNotFound:
 		return nil, fmt.Errorf("%s: %w", provider, ErrNoQuotes)
 	case e != nil:
-		return nil, receivedError(e)
+		return nil, receivedError(e, l.spec.Token)
 	}
 	return nil, asRefusal(l, err)
 }

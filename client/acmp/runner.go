@@ -295,7 +295,7 @@ func (r *runner) onAnswer(a answer) bool {
 		return r.onResult(a.raw, d)
 	}
 	if e := peerError(a.err, rpcError); e != nil {
-		return r.fail(receivedError(e), "")
+		return r.fail(receivedError(e, r.t.l.spec.Token), "")
 	}
 	if final := hopeless(a.err); final != "" {
 		return r.fail(localError(acmp.CodeInternal, "%s", final), "")

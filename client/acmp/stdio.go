@@ -199,7 +199,7 @@ func whose(head []byte) (taskID, id string) {
 
 // note logs a line that is no message; the transport goes on (B36, B37).
 func (c *stdioConn) note(line []byte) {
-	s := quoteStray(line)
+	s := quoteStray(line, c.proc.token)
 	c.mu.Lock()
 	c.stray = s
 	c.mu.Unlock()
@@ -224,9 +224,11 @@ func (c *stdioConn) explain(err error) error {
 // Close implements io.Closer for the SDK; the process is ended by its owner.
 func (c *stdioConn) Close() error { return nil }
 
-// quoteStray makes the start of foreign bytes fit for one line of a log or error.
-func quoteStray(b []byte) string {
+// quoteStray makes the start of foreign bytes fit for one line of a log or error,
+// without token.
+func quoteStray(b []byte, token Secret) string {
 	const maxLen = 200
+	b = []byte(token.hide(string(b)))
 	if len(b) > maxLen {
 		b = b[:maxLen]
 	}

@@ -45,6 +45,7 @@ func (t *task) stamp(ev *acmp.TaskEvent) {
 	if ev.At.IsZero() {
 		ev.At = time.Now()
 	}
+	t.l.spec.Token.hideIn(ev)
 }
 
 func (t *task) tell(ev acmp.TaskEvent) {
