@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,12 +110,15 @@ func (m *Model) workerOptions() []dialog.Option {
 }
 
 func (m *Model) anyOverlap(ss []subject) bool {
-	for _, s := range ss {
-		if len(m.liveOverlaps(s.item)) > 0 {
-			return true
-		}
+	return slices.ContainsFunc(ss, func(s subject) bool { return m.overlaps(s) > 0 })
+}
+
+// overlaps counts the live claims that a grant of s would meet.
+func (m *Model) overlaps(s subject) int {
+	if s.item == nil {
+		return 0
 	}
-	return false
+	return len(m.state.OverlapsWith(s.item))
 }
 
 func (m *Model) deny(ss []subject) tea.Cmd {

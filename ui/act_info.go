@@ -95,36 +95,13 @@ func (m *Model) listInfo(ss []subject) []dialog.Line {
 	return out
 }
 
-// liveOverlaps are the live claims on other items that share paths or symbols.
-func (m *Model) liveOverlaps(it *acop.Item) []acop.Overlap {
-	if it == nil || len(it.WorkItem.OwnedPaths)+len(it.WorkItem.OwnedSymbols) == 0 {
-		return nil
-	}
-	var out []acop.Overlap
-	for id, o := range m.state.Items {
-		if o.Lease == nil || id == it.ID() {
-			continue
-		}
-		paths, symbols := acop.Overlaps(it, o)
-		if len(paths)+len(symbols) == 0 {
-			continue
-		}
-		out = append(out, acop.Overlap{
-			WorkItemID: id, WorkerAgentUID: o.Holder(), ExpiresAtUTC: o.Lease.Claim.ExpiresAtUTC,
-			Paths: paths, Symbols: symbols,
-		})
-	}
-	slices.SortFunc(out, func(a, b acop.Overlap) int { return strings.Compare(a.WorkItemID, b.WorkItemID) })
-	return out
-}
-
 // grantInfo tells who asks, what collides and what hangs on the item.
 func (m *Model) grantInfo(ss []subject) []dialog.Line {
 	if len(ss) != 1 {
 		out := m.listInfo(ss)
 		for _, s := range ss {
-			if n := len(m.liveOverlaps(s.item)); n > 0 {
-				out = append(out, dialog.Text(fmt.Sprintf("%s overlaps %d live claims", targetName(s.t), n), dialog.Warn))
+			if n := m.overlaps(s); n > 0 {
+				out = append(out, dialog.Text(targetName(s.t)+" overlaps "+plural(n, "live claim", "live claims"), dialog.Warn))
 			}
 		}
 		return out
@@ -139,7 +116,7 @@ func (m *Model) grantInfo(ss []subject) []dialog.Line {
 		out = append(out, label("asks", fmt.Sprintf("%s %s · TTL %d s · scope %s", clean(c.WorkerAgentUID),
 			kit.Since(m.state.FromOwner(c.RequestedAtUTC), m.clock.now), c.RequestedTTLSeconds, text.Clip(clean(c.Scope), 40)), dialog.Plain))
 	}
-	for _, o := range m.liveOverlaps(s.item) {
+	for _, o := range m.state.OverlapsWith(s.item) {
 		shared := text.Clip(text.ID(strings.Join(append(o.Paths, o.Symbols...), ", ")), 60)
 		left := kit.Span(m.state.FromOwner(o.ExpiresAtUTC).Sub(m.clock.now))
 		out = append(out, label("overlap", fmt.Sprintf("%s · %s · lease %s left", shared, clean(o.WorkerAgentUID), left), dialog.Warn))

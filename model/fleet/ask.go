@@ -102,8 +102,8 @@ type Ask struct {
 	// "failed", "lapsed", ... It may change while the ask stays.
 	Reason string
 
-	// Revision of the target at the owner; for a task the number of times its
-	// situation changed. An ask has changed when Revision or Reason has.
+	// Revision of the target at the owner, which its holder's renewals move too; for
+	// a task the number of times its situation changed.
 	Revision uint64
 	// Key identifies the ask over time: same cause, same key.
 	Key string

@@ -157,7 +157,7 @@ func grantAsk(s *State, item *acop.Item, in *acop.Intent) *Ask {
 		a.Reason = string(item.Status())
 		a.Detail = "the item is " + string(item.Status())
 	}
-	if n := s.ix.overlap.with(item); n > 0 {
+	if n := len(s.OverlapsWith(item)); n > 0 {
 		a.Detail = joinDetail(a.Detail, fmt.Sprintf("overlap %d", n))
 	}
 	return a

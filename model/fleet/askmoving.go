@@ -236,7 +236,10 @@ func unreachableAsks(s *State, asks []Ask) []Ask {
 		}
 		if n := s.runningOn(name); n > 0 {
 			a.Severity = SeverityHigh
-			a.Consequence = fmt.Sprintf("%d running tasks will fail at their deadlines", n)
+			a.Consequence = "its running task will fail at its deadline"
+			if n > 1 {
+				a.Consequence = fmt.Sprintf("its %d running tasks will fail at their deadlines", n)
+			}
 		}
 		asks = append(asks, a)
 	}

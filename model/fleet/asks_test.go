@@ -288,7 +288,11 @@ func TestAskUnreachable(t *testing.T) {
 	s.Apply(ProviderSeen{Provider: acmp.Provider{Name: "p", Reachable: &no, Since: t0, Problem: "no route"}, At: t0})
 	wantAsks(t, s, t0, "unreachable https://owner degraded", "unreachable p provider")
 	sent(s, "t", t0, 0, time.Hour)
-	if a := s.Asks(t0)[1]; a.Severity != SeverityHigh || !strings.Contains(a.Consequence, "1 running") {
+	if a := s.Asks(t0)[1]; a.Severity != SeverityHigh || a.Consequence != "its running task will fail at its deadline" {
+		t.Errorf("%+v", a)
+	}
+	sent(s, "u", t0, 0, time.Hour)
+	if a := s.Asks(t0)[1]; a.Consequence != "its 2 running tasks will fail at their deadlines" {
 		t.Errorf("%+v", a)
 	}
 	s.Apply(LinkChanged{Link{State: LinkLive}})

@@ -101,24 +101,6 @@ func (o *overlapIndex) add(s *State, a, b string, paths, symbols []string) {
 	}
 }
 
-// with counts the live claims of others that item would meet.
-func (o *overlapIndex) with(item *acop.Item) int {
-	scope := acop.NewScope(item)
-	if scope.Empty() {
-		return 0
-	}
-	n := 0
-	for id, other := range o.scopes {
-		if id == item.ID() {
-			continue
-		}
-		if p, y := scope.Overlaps(other.scope); len(p)+len(y) > 0 {
-			n++
-		}
-	}
-	return n
-}
-
 func pairKey(a, b string) [2]string {
 	if b < a {
 		a, b = b, a
