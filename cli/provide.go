@@ -230,7 +230,10 @@ func (g *globals) provideStdio(ctx context.Context, opts acmp.Options, keys *pro
 		defer cancel()
 		err = p.Close(finish)
 		stop()
-		<-ended
+		select {
+		case <-ended:
+		case <-time.After(provideFlush): // the other end does not read its answers
+		}
 	}
 	if err != nil {
 		return failf(exitFailed, "%w", err)
