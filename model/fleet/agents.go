@@ -31,7 +31,8 @@ type Agent struct {
 	ProgressText string
 	// NoProgress is set when it renews but showed no progress for [StaleAfter].
 	NoProgress bool
-	Conflicts  []Conflict
+	// Conflicts are the overlaps of what it holds, each once.
+	Conflicts []Conflict
 }
 
 // EndedClaim is a claim that ended and what became of it.
@@ -123,7 +124,11 @@ func (s *State) agent(uid string, w *worker, waiting int, now time.Time) Agent {
 		}
 		// The grant itself counts as a start: nobody is stale from the first second.
 		a.LastProgress = later(a.LastProgress, l.Claim.GrantedAtUTC.Std())
-		a.Conflicts = append(a.Conflicts, s.ConflictsOf(item.ID())...)
+		for _, c := range s.ConflictsOf(item.ID()) {
+			if c.WorkerA != c.WorkerB || c.ItemA == item.ID() { // both sides its own: once
+				a.Conflicts = append(a.Conflicts, c)
+			}
+		}
 	}
 	ownerNow := s.OwnerNow(now)
 	a.NoProgress = len(a.Held) > 0 && ownerNow.Sub(a.LastProgress) > StaleAfter

@@ -32,7 +32,7 @@ func TestAgents(t *testing.T) {
 	w := agents[0]
 	if len(w.Held) != 2 || w.Held[0].ID() != "a" || w.BeatText != "testing" || w.ProgressText != "half way" ||
 		!w.LastRenewal.Equal(after(6*time.Second)) || !w.LastBeat.Equal(after(5*time.Second)) ||
-		!w.LastProgress.Equal(after(4*time.Second)) || len(w.Conflicts) != 2 || w.NoProgress {
+		!w.LastProgress.Equal(after(4*time.Second)) || len(w.Conflicts) != 1 || w.NoProgress {
 		t.Errorf("%+v", w)
 	}
 	if agents[1].Waiting != 1 {
