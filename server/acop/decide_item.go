@@ -67,8 +67,13 @@ func decideAccept(d *desk, r *request) (*verdict, *core.Error) {
 	return v, nil
 }
 
+// mostFreed is how many items are freed in one act, beside the one that is
+// accepted. The rest follows before the answer is given, or at the next start
+// ([service.freeLate], [service.freeAll]).
+const mostFreed = store.MaxRecords - 1
+
 // free resolves the dependency blockers that point at an accepted item and
-// names the items that became ready by it (C-025, H-055).
+// names the items that become ready by it (C-025, H-055).
 func (d *desk) free(id string) (changes []store.Change, released []string) {
 	released = []string{}
 	for _, dep := range d.book.Dependents(id) {
@@ -91,7 +96,9 @@ func (d *desk) free(id string) (changes []store.Change, released []string) {
 		} else {
 			dr.note(e)
 		}
-		changes = append(changes, dr.change())
+		if len(changes) < mostFreed {
+			changes = append(changes, dr.change())
+		}
 	}
 	return changes, released
 }

@@ -36,9 +36,14 @@ func decidePut(d *desk, r *request) (*verdict, *core.Error) {
 	return putAgain(d, r, stored, entries)
 }
 
-// newEntries picks the entries of a document that are not stored yet (D-42).
+// mostEntries is how many new entries fit into one act beside their item.
+const mostEntries = store.MaxRecords - 1
+
+// newEntries picks the entries of a document that are not stored yet (D-42). An
+// entry that stands there twice is one.
 func (d *desk) newEntries(doc *core.Document) ([]core.BlackboardEntry, *core.Error) {
 	var fresh []core.BlackboardEntry
+	here := make(map[string]core.BlackboardEntry, len(doc.BlackboardEntries))
 	for _, e := range doc.BlackboardEntries {
 		if _, refused := d.actsAs(e.AuthorAgentUID); refused != nil {
 			return nil, refused
@@ -46,13 +51,20 @@ func (d *desk) newEntries(doc *core.Document) ([]core.BlackboardEntry, *core.Err
 		if e.WorkItemID != doc.WorkItem.WorkItemID {
 			return nil, core.Errorf(core.CodeSchemaViolation, "a blackboard entry in the document belongs to another work item")
 		}
-		old, known := d.book.Entry(e.EntryID)
+		old, again := here[e.EntryID]
+		if stored, known := d.book.Entry(e.EntryID); known {
+			old, again = stored.Entry, true
+		}
 		switch {
-		case !known:
+		case !again:
 			fresh = append(fresh, e)
-		case !sameEntry(old.Entry, e):
+			here[e.EntryID] = e
+		case !sameEntry(old, e):
 			return nil, entryExists(e.EntryID)
 		}
+	}
+	if len(fresh) > mostEntries {
+		return nil, violation("the document has %d new blackboard entries; at most %d can come with an item, post the others by themselves", len(fresh), mostEntries)
 	}
 	return fresh, nil
 }

@@ -54,9 +54,9 @@ func (s *service) settleItem(ctx context.Context, it *core.Item) (again bool) {
 	return false
 }
 
-// freeLate looks after the one thing that two acts on different items can miss
-// together: an item that begins to wait for another while that one is being
-// accepted. Each act is seen by whichever of the two was second.
+// freeLate looks after what one act on one item can miss: an item that begins to
+// wait for another while that one is being accepted, and those for which the act
+// of acceptance had no room. Of two acts that miss each other the second sees both.
 func (s *service) freeLate(ctx context.Context, r *request) {
 	var ids []string
 	switch r.Verb {
@@ -69,6 +69,9 @@ func (s *service) freeLate(ctx context.Context, r *request) {
 		return
 	}
 	d := s.desk(Caller{Identity: ownerActor, Role: core.RoleOrchestrator}, nil)
+	if len(ids) > 1 {
+		s.freeMany(ctx, d, ids)
+	}
 	for _, id := range ids {
 		for try := range mostTries {
 			it, known := s.store.Item(id)
@@ -80,8 +83,44 @@ func (s *service) freeLate(ctx context.Context, r *request) {
 	}
 }
 
+// freeMany frees items in few acts. It leaves alone what somebody else changes
+// at the same time.
+func (s *service) freeMany(ctx context.Context, d *desk, ids []string) {
+	for part := range slices.Chunk(ids, mostFreed) {
+		var changes []store.Change
+		for _, id := range part {
+			it, known := s.store.Item(id)
+			if !known || !slices.ContainsFunc(it.Blockers, d.met) {
+				continue
+			}
+			if dr := d.open(it); len(dr.events) > 0 {
+				changes = append(changes, dr.change())
+			}
+		}
+		if len(changes) == 0 {
+			continue
+		}
+		if _, err := s.store.CommitAll(ctx, changes); err != nil && !errors.Is(err, store.ErrConflict) {
+			s.log.Warn("items that wait for accepted work were not freed together", "count", len(changes), "error", err)
+		}
+	}
+}
+
+// freeAll frees what still waits for accepted work because the owner died between
+// the acceptance and the freeing.
+func (s *service) freeAll(ctx context.Context) {
+	for _, id := range s.store.Awaited() {
+		if it, known := s.store.Item(id); known && (it.Status() == core.StatusAccepted || it.Status() == core.StatusConsumed) {
+			r := &request{}
+			r.Verb, r.WorkItemID = core.VerbAccept, id
+			s.freeLate(ctx, r)
+		}
+	}
+}
+
 // sweep settles regularly until the context ends.
 func (s *service) sweep(ctx context.Context, every time.Duration) {
+	s.freeAll(ctx)
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {

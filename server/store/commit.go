@@ -12,8 +12,8 @@ import (
 	"signalbox/model/acop"
 )
 
-// maxBatch is the engine's limit of records in one act.
-const maxBatch = 1000
+// MaxRecords is how many records one act can have; the engine takes no more.
+const MaxRecords = 1000
 
 // Commit writes one record if nobody changed its target since c.Expected, and
 // returns its revision once the projection shows it (read your writes). It does
@@ -44,8 +44,8 @@ func (s *Store) CommitAll(ctx context.Context, cs []Change) (revision uint64, er
 
 // prepare checks the records and makes their messages.
 func (s *Store) prepare(cs []Change) (*writing, error) {
-	if len(cs) == 0 || len(cs) > maxBatch {
-		return nil, fmt.Errorf("an act has 1 to %d records, not %d", maxBatch, len(cs))
+	if len(cs) == 0 || len(cs) > MaxRecords {
+		return nil, fmt.Errorf("an act has 1 to %d records, not %d", MaxRecords, len(cs))
 	}
 	all := 0
 	subjects := make([]string, len(cs))

@@ -103,6 +103,14 @@ func (s *Store) Dependents(workItemID string) []string {
 	return slices.Sorted(maps.Keys(s.p.waits[workItemID]))
 }
 
+// Awaited lists the ids of the items that some item has an open dependency
+// blocker on, sorted. They need not exist.
+func (s *Store) Awaited() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.p.waits))
+}
+
 // LiveLeases lists the items that somebody holds, those that end first in front.
 func (s *Store) LiveLeases() []*acop.Item {
 	s.mu.RLock()

@@ -1,0 +1,110 @@
+package acop
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	core "signalbox/model/acop"
+	"signalbox/server/store"
+)
+
+// waiting puts n items into the log that wait for dep, without asking the owner.
+func (b *box) waiting(dep string, n int) {
+	b.t.Helper()
+	at, err := core.ParseTime("2026-05-16T19:12:00Z")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for from := 0; from < n; from += store.MaxRecords {
+		var cs []store.Change
+		for i := from; i < min(n, from+store.MaxRecords); i++ {
+			id := fmt.Sprint(dep, " ", i)
+			it := &core.Item{WorkItem: core.WorkItem{WorkItemID: id, ProtocolVersion: core.ProtocolVersion, WorkKind: "implement",
+				CreatedAtUTC: at, Producer: "lead-01", Status: core.StatusBlocked, Priority: core.PriorityLow}, CreatedBy: "lead-01", StatusSinceUTC: at, UpdatedAtUTC: at, SubmittedStatus: core.StatusBlocked,
+				Blockers: []core.Blocker{{BlockerCode: core.BlockerDependency, Severity: core.SeverityLow, Summary: "s", DependsOnWorkItemID: dep}}}
+			cs = append(cs, store.Change{Record: store.Record{Kind: store.KindItem, ID: id, Item: it,
+				Events: []core.Event{{Family: core.FamilyWorkOffer, AtUTC: at, Actor: "lead-01", Verb: "put", WorkItemID: id}}}})
+		}
+		if _, err := b.store.CommitAll(context.Background(), cs); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// countReady counts the items that can be taken.
+func (b *box) countReady() int {
+	b.t.Helper()
+	n, cursor := 0, ""
+	for {
+		rows, next, _, err := b.store.Items(store.ItemQuery{Statuses: []core.Status{core.StatusReady}, Limit: store.MaxLimit, Cursor: cursor})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		n += len(rows)
+		if cursor = next; next == "" {
+			return n
+		}
+	}
+}
+
+// TestAcceptFreesMany accepts work that more items wait for than one act has
+// room for (C-025, H-055).
+func TestAcceptFreesMany(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	const n = 2*store.MaxRecords + 5
+	b.put("dep", nil, nil)
+	b.waiting("dep", n)
+	b.want(b.verb("claims", b.claim("dep", "worker-http", 60), "complete", "worker-http", nil), 200, "")
+	r := b.verb("work-items", "dep", "accept", "lead-01", nil)
+	b.want(r, 200, "")
+	if released := r.at("released").([]any); len(released) != n {
+		t.Errorf("the answer names %d released items, want %d", len(released), n)
+	}
+	if ready := b.countReady(); ready != n {
+		t.Errorf("%d items are ready after the answer, want %d", ready, n)
+	}
+}
+
+// TestStartFreesTheRest starts an owner that died after an acceptance and before
+// everything that waited was freed.
+func TestStartFreesTheRest(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	b.accepted("dep")
+	b.waiting("dep", 3)
+	b.restart()
+	eventually(t, "what waited for accepted work is ready", func() bool { return b.countReady() == 3 })
+}
+
+// TestPutManyEntries takes as many entries with an item as one act has room for,
+// and says so when there are more; an entry that is there twice is one (D-42).
+func TestPutManyEntries(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	entries := func(id string, n int) []m {
+		var out []m
+		for i := range n {
+			out = append(out, m{"entry_id": fmt.Sprint(id, " ", i), "work_item_id": id, "entry_kind": "finding", "author_agent_uid": "lead-01",
+				"created_at_utc": "2026-05-16T19:12:00Z", "status": "active", "summary": "s"})
+		}
+		return out
+	}
+	put := func(id string, es []m) reply {
+		return b.do("PUT", "work-items", "lead-01", body(m{"work_item": workItem(id, nil), "blackboard_entries": es}))
+	}
+	b.want(put("full", entries("full", mostEntries)), 201, "")
+	b.want(put("over", entries("over", mostEntries+1)), 400, "schema_violation")
+	b.want(b.do("GET", "work-items/over", "lead-01", nil), 404, "work_item_not_found")
+
+	twice := entries("twice", 2)
+	b.want(put("twice", append(twice, twice...)), 201, "")
+	if got := len(b.item("twice").at("entries").([]any)); got != 2 {
+		t.Errorf("%d entries are stored, want 2", got)
+	}
+	other := entries("other", 1)[0]
+	other["summary"] = "something else"
+	b.want(put("other", append(entries("other", 1), other)), 409, "signalbox.entry_exists")
+	b.want(b.do("GET", "work-items/other", "lead-01", nil), 404, "work_item_not_found")
+}
