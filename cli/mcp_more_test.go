@@ -325,3 +325,36 @@ func TestCancelledCallIsWholeOrNothing(t *testing.T) {
 		})
 	})
 }
+
+// TestOthersTextFillsNoWindow offers an item with long texts: a list holds little of
+// them, and the item all. A score of zero stays zero.
+func TestOthersTextFillsNoWindow(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, r *agentRig, dial func(string) *agent) {
+		long := strings.Repeat("word ", 40_000)
+		marks := "a" + strings.Repeat("\u0301", 100_000) // without a width of their own
+		paths, err := json.Marshal(strings.Split(strings.Repeat("src/x ", 20_000), " "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := dial("claude-01")
+		made := a.must("acop_create_work_item", fmt.Sprintf(`{"work_item_id":"w-1","work_kind":"implement","actionability_score":0,"title":%q,"summary":%q,"owned_paths":%s}`,
+			long, marks, paths))
+		if got := made.WorkItem.ActionabilityScore; got != 0 {
+			t.Errorf("a score of 0 became %v", got)
+		}
+		for _, tool := range []string{"acop_pickup", "acop_list_work"} {
+			res, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: tool})
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := json.Marshal(res)
+			if err != nil || !strings.Contains(string(raw), "w-1") || len(raw) > 8<<10 {
+				t.Errorf("%s: %d bytes of one item, %v", tool, len(raw), err)
+			}
+		}
+		if got := a.must("acop_get_work_item", `{"work_item_id":"w-1"}`); got.Item.WorkItem.Title != long || got.Item.WorkItem.Summary != marks {
+			t.Error("the item itself lost some of its text")
+		}
+	})
+}

@@ -93,7 +93,7 @@ type createArgs struct {
 	WorkKind               acop.WorkKind                `json:"work_kind" jsonschema:"what sort of work it is"`
 	Status                 startStatus                  `json:"status,omitempty" jsonschema:"ready (default); blocked, with blockers; requires_attention when a lead must decide first"`
 	Priority               acop.Priority                `json:"priority,omitempty" jsonschema:"default medium"`
-	ActionabilityScore     score                        `json:"actionability_score,omitempty" jsonschema:"0 to 1: how well prepared it is; default 0.5"`
+	ActionabilityScore     *score                       `json:"actionability_score,omitempty" jsonschema:"0 to 1: how well prepared it is; default 0.5"`
 	TargetRepoID           string                       `json:"target_repo_id,omitempty"`
 	TargetBranch           string                       `json:"target_branch,omitempty"`
 	TargetWorktree         string                       `json:"target_worktree,omitempty"`

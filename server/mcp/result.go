@@ -71,18 +71,32 @@ type brief struct {
 	Overlaps           []acop.Overlap `json:"overlaps,omitempty" jsonschema:"live claims of others on the same paths or symbols"`
 }
 
-const summaryRunes = 300 // of a summary in a list; acop_get_work_item has all of it
+// Bounds of a work item in a list, where a stranger's text must not fill a model's
+// window; acop_get_work_item has all of it.
+const (
+	titleCells   = 200
+	summaryCells = 300
+	briefPaths   = 20 // of its own paths
+	briefCodes   = 10 // of its blockers
+)
 
 func briefOf(r Row) brief {
 	w := &r.WorkItem
-	b := brief{WorkItemID: w.WorkItemID, Title: w.Title, Summary: text.Clip(w.Summary, summaryRunes), WorkKind: w.WorkKind, Status: w.Status,
+	b := brief{WorkItemID: w.WorkItemID, Title: short(w.Title, titleCells), Summary: short(w.Summary, summaryCells), WorkKind: w.WorkKind, Status: w.Status,
 		Priority: w.Priority, ActionabilityScore: w.ActionabilityScore, Producer: w.Producer, TargetAgentUID: w.TargetAgentUID,
-		TargetRepoID: w.TargetRepoID, TargetBranch: w.TargetBranch, OwnedPaths: w.OwnedPaths, BlockerCodes: r.BlockerCodes, Overlaps: r.Overlaps}
+		TargetRepoID: w.TargetRepoID, TargetBranch: w.TargetBranch, OwnedPaths: first(w.OwnedPaths, briefPaths), BlockerCodes: first(r.BlockerCodes, briefCodes), Overlaps: r.Overlaps}
 	if r.Claim != nil {
 		b.HeldBy, b.ExpiresAtUTC = r.Claim.WorkerAgentUID, r.Claim.ExpiresAtUTC
 	}
 	return b
 }
+
+// short cuts s to n cells, and to four bytes for each: marks without a width would
+// pass by the first.
+func short(s string, n int) string { return text.Clip(clip(s, 4*n), n) }
+
+// first keeps the first n.
+func first[T any](s []T, n int) []T { return s[:min(len(s), n)] }
 
 // line is a work item in one line of text.
 func (b *brief) line() string {
@@ -92,7 +106,7 @@ func (b *brief) line() string {
 		s.WriteString(", held by " + text.ID(b.HeldBy))
 	}
 	if b.Title != "" {
-		s.WriteString(": " + text.Clip(text.Line(b.Title), 120))
+		s.WriteString(": " + short(text.Line(b.Title), 120))
 	}
 	for _, o := range b.Overlaps {
 		fmt.Fprintf(&s, "; overlaps with %s, which %s holds", text.ID(o.WorkItemID), text.ID(o.WorkerAgentUID))

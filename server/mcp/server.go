@@ -140,6 +140,9 @@ func (s *Server) Handler(who func(*http.Request) (identity, token string)) http.
 			http.Error(w, "the message did not arrive whole", http.StatusBadRequest)
 			return
 		}
+		if refuseUnreadable(w, body) {
+			return
+		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		in.ServeHTTP(w, r)
 	})
@@ -157,7 +160,9 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteC
 		defer close(kept)
 		s.keeper.run(ctx, s.opts.Owner)
 	}()
-	err := s.server.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: maxMessage})
+	shared := &oneAtATime{WriteCloser: out}
+	// The length of a line is bounded by messages, which answers to one that is too long.
+	err := s.server.Run(ctx, &sdk.IOTransport{Reader: newMessages(in, shared), Writer: shared, MaxLineLength: -1})
 	stop()
 	<-kept
 	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
@@ -225,7 +230,7 @@ func (s *Server) refuse(t tool, res result, st *standing, e *acop.Error) *sdk.Ca
 	f := faultOf(t.about.Name, e)
 	st.Error = f
 	*res.common() = *st
-	said := fmt.Sprintf("Refused (%s): %s.\nWhat to do: %s.", f.Code, strings.TrimSuffix(f.Message, "."), strings.TrimSuffix(f.Next, "."))
+	said := fmt.Sprintf("Refused (%s): %s\nWhat to do: %s", f.Code, sentence(f.Message), sentence(f.Next))
 	if more, ok := res.(*claimResult); ok && len(more.AlsoReady) > 0 {
 		said += "\nAlso ready:" + lines(more.AlsoReady)
 	}
@@ -233,6 +238,14 @@ func (s *Server) refuse(t tool, res result, st *standing, e *acop.Error) *sdk.Ca
 		said += "\n" + st.text()
 	}
 	return answer(res, said, true)
+}
+
+// sentence ends s with a mark, unless it has one.
+func sentence(s string) string {
+	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
 }
 
 func answer(res result, said string, isError bool) *sdk.CallToolResult {

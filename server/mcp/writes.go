@@ -128,9 +128,13 @@ func (c *call) create(ctx context.Context, a *createArgs, out *workResult) (stri
 	case !errors.As(err, &e) || e.Code != acop.CodeItemNotFound:
 		return "", refusalOf(err)
 	}
+	prepared := score(0.5)
+	if a.ActionabilityScore != nil {
+		prepared = *a.ActionabilityScore
+	}
 	w := acop.WorkItem{WorkItemID: id, ProtocolVersion: acop.ProtocolVersion, WorkKind: a.WorkKind, CreatedAtUTC: acop.NewTime(time.Now()),
 		Producer: c.who, Status: acop.Status(cmp.Or(a.Status, startStatus(acop.StatusReady))), Priority: cmp.Or(a.Priority, acop.PriorityMedium),
-		ActionabilityScore: cmp.Or(float64(a.ActionabilityScore), 0.5), Title: string(a.Title), Summary: a.Summary,
+		ActionabilityScore: float64(prepared), Title: string(a.Title), Summary: a.Summary,
 		TargetRepoID: a.TargetRepoID, TargetBranch: a.TargetBranch, TargetWorktree: a.TargetWorktree, TargetAgentUID: a.TargetAgentUID,
 		ParticipantAgentUIDs: a.ParticipantAgentUIDs, CorrelationID: a.CorrelationID, OwnedPaths: a.OwnedPaths, OwnedSymbols: a.OwnedSymbols}
 	r, err := c.owner.Do(ctx, acop.Act{Verb: acop.VerbPut, WorkItemID: id, Document: &acop.Document{ProtocolVersion: acop.ProtocolVersion, WorkItem: w,
