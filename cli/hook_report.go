@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -88,16 +89,17 @@ func (g *globals) hookReport(ctx context.Context, f *agentFlags, contents bool) 
 	if err != nil {
 		return err
 	}
+	var failed error
 	for _, h := range held.Claims {
 		act := acop.Act{Verb: acop.VerbHeartbeat, ClaimID: h.Claim.ClaimID, ProgressStatus: status, Reason: summary}
 		if ownWords(h.Lease, held.AtUTC) {
 			act.Reason = "" // they say more than the name of a tool
 		}
 		if _, err := c.Do(ctx, act); err != nil {
-			return err
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", text.ID(h.Claim.WorkItemID), err)) // the others are alive all the same
 		}
 	}
-	return nil
+	return failed
 }
 
 // wordsLast is how long what a model said of its progress is left to stand.
@@ -146,14 +148,15 @@ func (e *hookEvent) used() string {
 	return ""
 }
 
-// worthReporting holds back what was reported a moment ago. It remembers the last
+// worthReporting holds back what was reported a moment ago, or could not be: an owner
+// that does not answer must not slow every tool of the agent. It remembers the last
 // report of an agent in a file of its own; without one everything is reported.
 func (g *globals) worthReporting(as, event, status string) bool {
 	dir := filepath.Join(g.stateDir(), "hooks")
 	if makePrivateDir(dir) != nil {
 		return true
 	}
-	file := agentFile(dir, as, ".last")
+	file := agentFile(dir, g.reporter(as), ".last")
 	state := []byte(event + " " + status)
 	last, err := os.ReadFile(file)
 	if info, statErr := os.Stat(file); err == nil && statErr == nil && bytes.Equal(last, state) && time.Since(info.ModTime()) < hookEvery {
@@ -161,4 +164,15 @@ func (g *globals) worthReporting(as, event, status string) bool {
 	}
 	_ = writePrivate(file, state) // the worst is one report too many
 	return true
+}
+
+// reporter tells agents apart: one with a server or a token of its own from others of
+// its name at the local box, and from those that are given no name.
+func (g *globals) reporter(as string) string {
+	server := firstOf(g.server, g.sys.Env("SIGNALBOX_SERVER"), g.sys.Env("ACOP_BACKEND_BASE_URI"))
+	token := firstOf(g.tokenFile, g.sys.Env("SIGNALBOX_TOKEN_FILE"))
+	if server == "" && token == "" {
+		return as
+	}
+	return strings.Join([]string{as, server, token}, " ")
 }

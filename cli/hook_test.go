@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -249,5 +250,31 @@ func TestAgentDoesNotRewriteAGivenList(t *testing.T) {
 	cmd.Stderr = &said
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(said.String(), "the token speaks for lead-01, not for claude-01") {
 		t.Errorf("another one's token: %v %s", err, said.String())
+	}
+}
+
+// TestHooksOfAgentsWithoutANameAreToldApart: with a token of its own an agent needs no
+// --as, and its report must not be held back for another's.
+func TestHooksOfAgentsWithoutANameAreToldApart(t *testing.T) {
+	t.Parallel()
+	r := newAgentRig(t)
+	for i, who := range []string{"worker-1", "worker-2"} {
+		item := fmt.Sprintf("w-%d", i+1)
+		r.put(item, nil)
+		token := r.token(who, acop.RoleWorker)
+		a := r.connect(who, &sdk.StreamableClientTransport{Endpoint: r.mcpURL(), HTTPClient: bearer(token)})
+		a.must("acop_claim_work_item", `{"work_item_id":"`+item+`"}`)
+		file := filepath.Join(t.TempDir(), who+".token")
+		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := r.command("hook", "report", "--server", r.box.url, "--token-file", file)
+		cmd.Stdin = strings.NewReader(`{"hook_event_name":"PostToolUse","tool_name":"Bash"}`)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Fatalf("%s: %v %s", who, err, out)
+		}
+		if l := r.item(item).Lease; l.Progress != "used Bash" {
+			t.Errorf("the report of %s did not arrive: %+v", who, l)
+		}
 	}
 }
