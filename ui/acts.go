@@ -300,5 +300,8 @@ func (m *Model) onTaskActDone(msg taskActDone) tea.Cmd {
 		f.bulk.did(f.name, "asked for")
 		return m.tellBulk(f.bulk)
 	}
+	if f.verb == verbInput || f.verb == verbInputEnd {
+		return m.toast(screen.Good, f.verb+" sent to "+shortTask(msg.taskID))
+	}
 	return m.toast(screen.Info, f.verb+" "+shortTask(msg.taskID)+" asked for")
 }

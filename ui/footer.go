@@ -69,8 +69,8 @@ func hintPieces(st *theme.Styles, h hint) []piece {
 	return []piece{{h.key, key, 0}, {" " + h.help + "  ", help, 0}}
 }
 
-// rowHints are the acts the row allows, with what the screen is for, the screen's
-// own keys, what needs no row, and last what cannot be done now.
+// rowHints are what the row waits for, the acts it allows, with what the screen is
+// for, the screen's own keys, what needs no row, and last what cannot be done now.
 func (m *Model) rowHints() []hint {
 	if o := m.top(); o != nil {
 		return m.dialogHints(o)
@@ -81,14 +81,17 @@ func (m *Model) rowHints() []hint {
 	case inputPalette:
 		return []hint{{key: "enter", help: "do it"}, {key: "down", help: "next"}, {key: "up", help: "previous"}, {key: "esc", help: "leave"}}
 	}
-	var can, own, local, later, cannot []hint
+	var awaited, can, own, local, later, cannot []hint
 	over := map[string]bool{}
 	for _, b := range m.room().Bindings() {
 		for _, k := range b.Keys {
 			over[k] = true
 		}
-		if b.Row {
-			local = append(local, hint{key: bindingKey(b), help: b.Help, press: b.Keys[0]})
+		switch h := (hint{key: bindingKey(b), help: b.Help, press: b.Keys[0]}); {
+		case b.First:
+			awaited = append(awaited, h)
+		case b.Row:
+			local = append(local, h)
 		}
 	}
 	s := m.subjectOf(m.target())
@@ -116,7 +119,7 @@ func (m *Model) rowHints() []hint {
 	}
 	// The first act on the row, what the screen is for, then the rest.
 	first := min(1, len(can))
-	return slices.Concat(can[:first], own, can[first:], local, later, cannot)
+	return slices.Concat(awaited, can[:first], own, can[first:], local, later, cannot)
 }
 
 // ownActions are what a screen is for: in its key row at every width, also while

@@ -269,11 +269,21 @@ func (m *Model) onTranscript(msg transcriptLoaded) tea.Cmd {
 	return nil
 }
 
+// The acts that feed a task.
+const (
+	verbInput    = "input"
+	verbInputEnd = "end of input"
+)
+
 func (m *Model) sendInput(in screen.SendInput) tea.Cmd {
 	if m.opts.ReadOnly {
 		return m.toast(screen.Warn, "input: this program was started with --read-only")
 	}
-	return m.doTask("input", screen.Task(in.TaskID), nil, func(ctx context.Context, b Buyer) error {
+	verb := verbInput
+	if in.Final {
+		verb = verbInputEnd
+	}
+	return m.doTask(verb, screen.Task(in.TaskID), nil, func(ctx context.Context, b Buyer) error {
 		return b.Input(ctx, in.TaskID, in.Chunk, in.Final)
 	})
 }

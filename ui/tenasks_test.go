@@ -231,6 +231,25 @@ func TestSeeManyTogether(t *testing.T) {
 	})
 }
 
+// A task that waits for input says so in the key row at every width, before the acts
+// on it, and what was sent is not told as if the task had asked for it.
+func TestInputOfATaskIsOffered(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := open(t, ui.Options{}, uitest.Options{W: 80, H: 24})
+		r.facts(uitest.Live(time.Now()), fleet.SnapshotLoaded{Snapshot: uitest.Snapshot(time.Now()), At: time.Now()}, uitest.Provider("local", time.Now()))
+		r.task(acmp.EventSent, func(ev *acmp.TaskEvent) { ev.Params.InputStream, ev.Params.Stream = true, true })
+		r.Keys("3")
+		r.Must("I send input  E end input  x cancel", "It takes input: I sends, E ends it.")
+		r.Keys("I")
+		r.Type("one line")
+		r.Keys("enter")
+		r.Must("input sent to task_the_one")
+		r.Keys("E")
+		r.Must("end of input sent to task_the_one")
+		r.MustNot("asked for")
+	})
+}
+
 // Input that the provider has not confirmed in time is no refusal: it is on its way,
 // and typing it again would double it.
 func TestUnconfirmedInputIsNoRefusal(t *testing.T) {

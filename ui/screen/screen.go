@@ -118,6 +118,9 @@ type Binding struct {
 	Shown string
 	// Row puts it in the key row; else only the help lists it.
 	Row bool
+	// First puts it in the key row before the acts on the row: what the row waits
+	// for.
+	First bool
 	// Over takes a key of the frame for as long as the binding is listed, for
 	// example n while a search is under way. Without it a clash is an error that
 	// a test finds.

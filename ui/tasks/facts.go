@@ -138,6 +138,9 @@ func (s *Screen) clocks(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 	f.Add("progress", progressWords(t), st.Text)
 	f.Add("last news", pane.Ago(t.LastProgress, c.Now), st.Text)
 	f.AddProse("detail", t.Detail, 1024, st.Text)
+	if takesInput(t) {
+		f.Add("input", "as it runs: I sends, E ends it", st.Text)
+	}
 	if t.CancelRequestedAt.IsZero() {
 		return
 	}

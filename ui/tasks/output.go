@@ -118,6 +118,8 @@ func noOutput(t *fleet.Task) string {
 		return "It ended without output."
 	case t.State.Final():
 		return "The result holds no output."
+	case t.Params.InputStream:
+		return "It takes input: I sends, E ends it."
 	case !t.Params.Stream:
 		return "Output comes with the result: this task does not stream."
 	}

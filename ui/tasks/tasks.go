@@ -189,8 +189,8 @@ func (s *Screen) Bindings() []screen.Binding {
 	}
 	if s.open != "" {
 		bs = append(bs,
-			screen.Binding{Keys: []string{"I"}, Do: doInput, Help: "send input", Row: true},
-			screen.Binding{Keys: []string{"E"}, Do: doInputEnd, Help: "end input", Row: true})
+			screen.Binding{Keys: []string{"I"}, Do: doInput, Help: "send input", First: true},
+			screen.Binding{Keys: []string{"E"}, Do: doInputEnd, Help: "end input", First: true})
 	}
 	return bs
 }
@@ -239,10 +239,13 @@ func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
 //
 func (s *Screen) noteInput(t *fleet.Task) {
 	s.open = ""
-	if t != nil && t.Params.InputStream && !t.State.Final() {
+	if t != nil && takesInput(t) {
 		s.open = t.ID
 	}
 }
+
+// takesInput reports whether input may be sent to t while it runs.
+func takesInput(t *fleet.Task) bool { return t.Params.InputStream && !t.State.Final() }
 
 func (s *Screen) do(c *screen.Ctx, ts []*fleet.Task, t *fleet.Task, do string) screen.Intent {
 	switch do {

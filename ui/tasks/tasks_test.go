@@ -160,6 +160,9 @@ func TestFindCopyWholeInput(t *testing.T) {
 		t.Error("A-161: no input for a task that takes none")
 	}
 	st.Tasks["task_9f2b11c0"].Params.InputStream = true
+	if v := view(s, worlds.Ctx(st, 118, 30)); !strings.Contains(v, "as it runs: I sends, E ends it") {
+		t.Errorf("A-161: nothing says that the task takes input:\n%s", v)
+	}
 	in, ok := press(s, c, "left", "I").(screen.Prompt)
 	if !ok {
 		t.Fatal("I asks for input")
