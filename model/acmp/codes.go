@@ -1,6 +1,9 @@
 package acmp
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The error codes of section 3.3.
 const (
@@ -48,10 +51,18 @@ func CodeName(code int) string {
 	return ""
 }
 
-// Error implements error with name, code and message.
+// maxFeature bounds the name of a feature in an error's words, in bytes.
+const maxFeature = 64
+
+// Error implements error with name, code and message, and the missing feature that
+// a provider named beside it; this program's own messages name it themselves.
 func (e *Error) Error() string {
 	if n := CodeName(e.Code); n != "" {
-		return fmt.Sprintf("%s (%d): %s", n, e.Code, e.Message)
+		said := fmt.Sprintf("%s (%d): %s", n, e.Code, e.Message)
+		if f, ok := e.Data["feature"].(string); ok && e.Code == CodeFeatureUnsupported && !e.Local && len(f) <= maxFeature {
+			said += ": " + f
+		}
+		return said
 	}
 	return fmt.Sprintf("error %d: %s", e.Code, e.Message)
 }

@@ -180,6 +180,14 @@ func TestErrorText(t *testing.T) {
 	if got := (&Error{Code: CodeTimeout, Message: "too late"}).Error(); got != "timeout (-33003): too late" {
 		t.Error(got)
 	}
+	unsupported := &Error{Code: CodeFeatureUnsupported, Message: "Feature unsupported", Data: map[string]any{"feature": "input_streaming"}}
+	if got := unsupported.Error(); got != "feature_unsupported (-33007): Feature unsupported: input_streaming" {
+		t.Error(got)
+	}
+	unsupported.Data["feature"] = strings.Repeat("x", 5000)
+	if got := unsupported.Error(); got != "feature_unsupported (-33007): Feature unsupported" {
+		t.Error(got)
+	}
 	if got := (&Error{Code: -33050, Message: "odd"}).Error(); got != "error -33050: odd" {
 		t.Error(got)
 	}
