@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"strings"
 	"syscall"
@@ -69,6 +70,9 @@ type globals struct {
 // Run carries out one command line and returns the exit code. It prints at most
 // one line of error to Stderr and never a stack trace.
 func Run(ctx context.Context, args []string, sys Sys) int {
+	// net/http tells the standard logger what a peer sent out of turn; that has no
+	// business on a terminal, least of all over a dashboard.
+	log.SetOutput(io.Discard)
 	g := &globals{sys: sys}
 	root := newRoot(g)
 	root.SetArgs(args)
@@ -77,7 +81,12 @@ func Run(ctx context.Context, args []string, sys Sys) int {
 		return exitOK
 	}
 	var ee *exitError
-	if !errors.As(err, &ee) {
+	var pe *fs.PathError
+	switch {
+	case errors.As(err, &ee):
+	case errors.As(err, &pe) && pe.Op == "write": // of the library's own commands, which only print
+		ee = &exitError{code: exitFailed, err: fmt.Errorf("write the output: %w", err)}
+	default:
 		ee = &exitError{code: exitUsage, err: err}
 	}
 	if msg := strings.TrimSpace(ee.Error()); msg != "" {
