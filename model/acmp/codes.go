@@ -1,9 +1,6 @@
 package acmp
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // The error codes of section 3.3.
 const (
