@@ -98,6 +98,9 @@ func (k *Keeper) run(ctx context.Context) error {
 	start := k.o.GrantedFrom
 	for {
 		span := k.end.Sub(start)
+		if span <= 0 { // the owner's clock went back, or it tells nonsense
+			return errRanOut
+		}
 		at := start.Add(span/2 + rand.N(span*3/10+1))
 		if sleep(ctx, time.Until(at)) != nil {
 			return nil

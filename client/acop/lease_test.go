@@ -148,3 +148,26 @@ func TestKeepClamped(t *testing.T) {
 		k.Stop()
 	})
 }
+
+// TestKeepTermOfNoTime: an owner whose clock went back, or that says nonsense,
+// may tell an end that lies before the beginning. The lease is lost then, and
+// nothing else happens.
+func TestKeepTermOfNoTime(t *testing.T) {
+	for name, terms := range map[string][2]time.Duration{
+		"from the first":    {-time.Minute, 0},
+		"since the renewal": {10 * time.Second, -time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				claim := granted(terms[0])
+				c := tripClient(t, 0, func(*http.Request) (*http.Response, error) { return renewed(claim, terms[1]), nil })
+				start := time.Now()
+				ctx, k := c.Keep(t.Context(), KeepOptions{Claim: claim})
+				defer k.Stop()
+				if after, err := lossOf(t, ctx, start); after > 8*time.Second || !errors.Is(err, errRanOut) {
+					t.Errorf("lost after %s: %v", after, err)
+				}
+			})
+		})
+	}
+}
