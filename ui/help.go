@@ -34,18 +34,25 @@ type helpLine struct {
 const helpKeyCells = 14
 
 // withReasons breaks into lines of w cells what keys do, and why they cannot now,
-// so that the reason is never what is cut off.
+// so that the reason is never what is cut off. A reason that stands at the key above
+// is not told again.
 func withReasons(in []helpLine, w int) []helpLine {
 	out := make([]helpLine, 0, len(in))
 	w = max(1, w-helpKeyCells-1)
+	told := ""
 	for _, l := range in {
 		if l.hint.key == "" {
-			out = append(out, l)
+			out, told = append(out, l), ""
 			continue
 		}
 		var notes []string
+		again := l.hint.why == told
+		told = l.hint.why
 		if l.hint.why != "" {
 			why := "not now: " + l.hint.why
+			if again {
+				why = "likewise"
+			}
 			if text.Width(l.hint.help)+text.Width(why)+3 <= w {
 				l.hint.help += " (" + why + ")"
 			} else {
