@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -225,10 +226,11 @@ func parseSpan(s string) (time.Duration, bool) {
 	units := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 	unit := units[s[len(s)-1]]
 	n, err := strconv.ParseFloat(s[:len(s)-1], 64)
-	if unit == 0 || err != nil || !(n > 0) || n > 1e6 {
+	span := n * float64(unit)
+	if unit == 0 || err != nil || !(span >= 1) || span >= math.MaxInt64 { // NaN fails, too
 		return 0, false
 	}
-	return time.Duration(n * float64(unit)), true
+	return time.Duration(span), true
 }
 
 // contains reports whether s holds sub, which is in lower case. ASCII letters

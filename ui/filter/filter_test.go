@@ -43,3 +43,15 @@ func BenchmarkMatch(b *testing.B) {
 		q.Match(r, time.Time{})
 	}
 }
+
+// A span that no clock can hold is told as such, not taken for a short one.
+func TestSpansHaveAnEnd(t *testing.T) {
+	for _, line := range []string{"older:999999w", "newer:1000000d", "older:16000w", "older:nanw", "older:-1d", "older:0s"} {
+		if q := Parse(line); q.Problem == "" || !q.Empty() {
+			t.Errorf("%s is taken: %+v", line, q)
+		}
+	}
+	if q := Parse("older:15000w"); q.Problem != "" || q.terms[0].span != 15000*7*24*time.Hour {
+		t.Errorf("%+v", q)
+	}
+}

@@ -180,11 +180,7 @@ func (e *Editor) View(w int) (line string, caret int) {
 	if w <= 0 {
 		return "", 0
 	}
-	e.off = min(e.off, e.cur)
-	// The caret needs a cell of its own behind the text.
-	for e.cells(e.off, e.cur) > w-1 {
-		e.off++
-	}
+	e.off = max(min(e.off, e.cur), e.fits(w-1))
 	var b strings.Builder
 	used := 0
 	for _, c := range e.cl[e.off:] {
@@ -197,6 +193,19 @@ func (e *Editor) View(w int) (line string, caret int) {
 		used += n
 	}
 	return b.String() + Blank(w-used), e.cells(e.off, e.cur)
+}
+
+// fits is the first cluster from which on what stands in front of the caret fits w
+// cells; the caret needs a cell of its own behind it.
+func (e *Editor) fits(w int) int {
+	i := e.cur
+	for i > 0 {
+		if w -= text.Width(shown(e.cl[i-1])); w < 0 {
+			break
+		}
+		i--
+	}
+	return i
 }
 
 func (e *Editor) cells(from, to int) int {

@@ -249,3 +249,22 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+// A line as long as an editor takes is drawn at once: a pasted file must not stall the
+// event loop (B16). Drawn cell by cell from its start it would take minutes.
+func TestEditorDrawsALongLineAtOnce(t *testing.T) {
+	var e Editor
+	e.Set(strings.Repeat("x", editorLimit-1) + "宽")
+	begin := time.Now()
+	line, caret := e.View(40)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("drawing took %s", took)
+	}
+	if text.Width(line) != 40 || caret != 39 || !strings.HasSuffix(line, "x宽 ") {
+		t.Errorf("%q with the caret at %d", line, caret)
+	}
+	e.Key(tea.KeyPressMsg{Code: tea.KeyHome})
+	if line, caret = e.View(40); caret != 0 || line != strings.Repeat("x", 40) {
+		t.Errorf("%q with the caret at %d", line, caret)
+	}
+}
