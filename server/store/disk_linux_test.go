@@ -1,6 +1,8 @@
 package store
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -76,6 +78,49 @@ func TestDiskFullFileSystem(t *testing.T) {
 	}
 	if there, err := generations(dir); err != nil || len(there) != 1 {
 		t.Errorf("what is left of the failed compaction: %v, %v", there, err)
+	}
+}
+
+// TestDiskGrows fills a small file system with the log alone and then makes it
+// larger: the owner takes all that there is, and goes on without a restart.
+func TestDiskGrows(t *testing.T) {
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=6m"); err != nil {
+		t.Skipf("cannot mount a small file system here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	s := open(t, Options{Dir: filepath.Join(disk, "log")})
+	big := func(id string) Change {
+		it := newItem(id, acop.StatusReady)
+		text := make([]byte, 25_000) // of a kind that cannot be packed
+		rand.Read(text)
+		it.WorkItem.Summary = hex.EncodeToString(text)
+		return itemChange(it)
+	}
+	var err error
+	for i := 0; err == nil && i < 1000; i++ {
+		_, err = s.Commit(t.Context(), big(fmt.Sprint("item-", i)))
+	}
+	if !errors.Is(err, ErrUnavailable) {
+		t.Fatalf("a write on a full file system: %v", err)
+	}
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(disk, &st); err != nil {
+		t.Fatal(err)
+	}
+	if free := st.Bavail * uint64(st.Bsize); free > 1<<20 {
+		t.Errorf("writes are refused although %d bytes are free", free)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=24m"); err != nil {
+		t.Fatal(err)
+	}
+	commitSoon(t, s, big("again"))
+	for i := range 40 {
+		commit(t, s, big(fmt.Sprint("more-", i)))
 	}
 }
 
