@@ -13,6 +13,7 @@ const (
 	cLead = iota
 	cGlyph
 	cKind
+	cSeverity
 	cWhat
 	cTitle
 	cDetail
@@ -23,8 +24,9 @@ const (
 // need is what the asks at hand want of the columns. It is taken over all asks,
 // not over the visible ones, so that scrolling moves no column.
 type need struct {
-	kind   int // cells of the longest kind
-	blocks int // cells of the longest "blocks N"; 0 when no ask blocks anything
+	kind     int // cells of the longest kind
+	severity int // cells of the longest severity
+	blocks   int // cells of the longest "blocks N"; 0 when no ask blocks anything
 }
 
 func needOf(asks []fleet.Ask) need {
@@ -32,6 +34,7 @@ func needOf(asks []fleet.Ask) need {
 	most := 0
 	for i := range asks {
 		n.kind = max(n.kind, len(asks[i].Kind))
+		n.severity = max(n.severity, len(asks[i].Severity.String()))
 		most = max(most, asks[i].Blocks)
 	}
 	if most > 0 {
@@ -40,21 +43,24 @@ func needOf(asks []fleet.Ask) need {
 	return n
 }
 
-// bothFrom is the width from which title and detail have a column each; below
-// it they share one, the more telling first.
+// bothFrom is the width from which title and detail have a column each and the
+// severity is told in words; below it title and detail share one, the more telling
+// first, and the severity is left to the kind's colour, the order and the context.
 const bothFrom = 104
 
 // columns are the widths of an ask's row in w cells; 0 leaves a column out.
 func columns(w int, n need) []int {
 	cols := []kit.Col{
 		cLead: {W: 1}, cGlyph: {W: 1}, cKind: {W: n.kind},
-		cWhat:   {W: 24, Min: 16, Grow: 1},
-		cTitle:  {W: 0},
-		cDetail: {W: 24, Min: 12, Grow: 4, Rank: 2},
-		cBlocks: {W: n.blocks, Rank: 1},
-		cAge:    {W: 4, Right: true},
+		cSeverity: {W: 0},
+		cWhat:     {W: 24, Min: 16, Grow: 1},
+		cTitle:    {W: 0},
+		cDetail:   {W: 24, Min: 12, Grow: 4, Rank: 2},
+		cBlocks:   {W: n.blocks, Rank: 1},
+		cAge:      {W: 4, Right: true},
 	}
 	if w >= bothFrom {
+		cols[cSeverity].W = n.severity
 		cols[cTitle] = kit.Col{W: 26, Min: 20, Grow: 3}
 		cols[cDetail].Grow = 3
 	}

@@ -214,7 +214,8 @@ func (p *page) lease(it *acop.Item) {
 			other, who = o.ItemA, o.WorkerA
 		}
 		p.fact("overlap", pane.CleanID(st.G, strings.Join(append(slices.Clone(o.Paths), o.Symbols...), ", "), max(8, p.w-labelCells)), st.Warn)
-		p.fact("", "with "+pane.Clean(who, 20)+" on "+pane.CleanID(st.G, other, max(8, p.w-labelCells-28)), st.Muted)
+		with := "with " + pane.Clean(who, 20) + " on "
+		p.fact("", with+pane.CleanID(st.G, other, max(8, p.w-labelCells-text.Width(with))), st.Muted)
 	}
 }
 
@@ -262,7 +263,11 @@ func (p *page) links(it *acop.Item) {
 		for _, id := range ids[:min(4, len(ids))] {
 			short = append(short, pane.CleanID(st.G, id, 24))
 		}
-		p.fact("unblocks", fmt.Sprintf("%d: %s", p.c.State.Blocks(it.ID()), strings.Join(short, ", ")), st.Text)
+		names := strings.Join(short, ", ")
+		if all := p.c.State.Blocks(it.ID()); all > len(short) {
+			names += fmt.Sprintf(", %d in all", all)
+		}
+		p.factProse("unblocks", "", names, st.Text, 3)
 	}
 	if len(it.WorkItem.OwnedPaths) > 0 {
 		p.fact("paths", pane.CleanID(st.G, strings.Join(it.WorkItem.OwnedPaths, " "), max(8, p.w-labelCells)), st.Muted)

@@ -58,7 +58,7 @@ func TestProseKeepsItsLines(t *testing.T) {
 // and detail are not cut while there is room.
 func TestRowsUseTheRoom(t *testing.T) {
 	now := time.Now()
-	for _, size := range []struct{ w, words int }{{76, 26}, {118, 20}, {158, 46}, {238, 106}} {
+	for _, size := range []struct{ w, words int }{{76, 26}, {118, 20}, {158, 46}, {238, 102}} {
 		s := New()
 		asks := decision(now).Asks(now)
 		r := arrange(size.w, 36, len(asks), 0)
@@ -78,5 +78,27 @@ func TestRowsUseTheRoom(t *testing.T) {
 	ws := columns(64, needOf(blocking))
 	if ws[cBlocks] != len("blocks 12") || ws[cKind] != len("unreachable") {
 		t.Errorf("%v", ws)
+	}
+}
+
+// What is ranked by is told in words where there is room for them, the first of the
+// rule included, and a number of waiting items is not taken for that of the names
+// beside it.
+func TestRowsTellTheRule(t *testing.T) {
+	now := time.Now()
+	st := decision(now)
+	last := "work:ledger:currency"
+	for i, id := range []string{"work:b", "work:c", "work:d"} {
+		it := uitest.Item(id, "Waits", acop.StatusBlocked, 4, now)
+		it.Blockers = []acop.Blocker{{BlockerCode: acop.BlockerDependency, Severity: acop.SeverityMedium, DependsOnWorkItemID: last}}
+		st.Apply(uitest.Changed(it, acop.VerbPut, uint64(4+i), now))
+		last = id
+	}
+	view := ansi.Strip(New().View(ctx(st, now, 238, 36)))
+	if row := strings.Split(view, "\n")[1]; !strings.Contains(row, "decide medium ") {
+		t.Errorf("the severity is not told: %q", row)
+	}
+	if !strings.Contains(view, "unblocks  work:b, 3 in all") {
+		t.Errorf("what it unblocks is not told:\n%s", view)
 	}
 }
