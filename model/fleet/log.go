@@ -39,6 +39,7 @@ func (s *State) logEvent(ev *acop.Event, at time.Time) {
 func (s *State) applyOwnAct(f OwnAct) {
 	if line, ok := s.ix.ownLines[f.ID]; ok && line >= s.LogBase {
 		s.Log[line-s.LogBase].Own = &f
+		s.LogEdits++
 		s.Version++
 	} else {
 		if !f.Done && f.Err == nil {

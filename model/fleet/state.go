@@ -183,6 +183,9 @@ type State struct {
 	Link    Link
 	Log     []LogLine // ascending, bounded
 	LogBase int       // number of lines dropped in front of Log
+	// LogEdits counts the lines of Log that were changed in their places: an own act
+	// was answered.
+	LogEdits int
 
 	// Changed is when an object last changed, for the 1.5 s of brightness; keys
 	// are work item and task ids. Old instants are dropped.

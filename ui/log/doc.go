@@ -2,7 +2,7 @@
 // and its notes in one list, refused acts too, with filter, follow and export.
 //
 // The list is as long as the read model keeps it; a filter looks at each line
-// once.
+// once, and at all of them again when an own act was answered.
 //
 // # Concurrency
 //

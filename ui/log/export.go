@@ -44,8 +44,12 @@ func (s *Screen) export(c *screen.Ctx, n int, markdown bool) screen.Intent {
 	return screen.Save{Name: name, Content: b.Bytes()}
 }
 
+// markup are the signs by which a text could leave its cell or become a link, a
+// picture, code or HTML where the table is shown.
+var markup = strings.NewReplacer(`\`, `\\`, `|`, `\|`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `>`, `\>`, "`", "\\`")
+
 func writeMarkdown(b *bytes.Buffer, l *line) {
-	cell := func(s string) string { return strings.ReplaceAll(text.Line(s), "|", `\|`) }
+	cell := func(s string) string { return markup.Replace(text.Line(s)) }
 	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", kit.Stamp(l.At), cell(l.Actor), cell(l.Verb),
 		cell(text.ID(l.target())), cell(l.change("to")), l.Outcome, cell(l.Reason))
 }

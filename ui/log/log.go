@@ -32,6 +32,7 @@ type rows struct {
 	brief  bool
 	filter string
 	second int64
+	edits  int // how many lines had been changed in their places
 	nums   []int
 	next   int
 }
@@ -86,8 +87,9 @@ func (s *Screen) choose(c *screen.Ctx) {
 		second = c.Now.Unix()
 	}
 	r := &s.rows
-	if r.filter != s.Filter() || r.brief != s.brief || r.second != second || r.next > end(c) || r.next < c.State.LogBase {
-		*r = rows{brief: s.brief, filter: s.Filter(), second: second, next: c.State.LogBase}
+	if r.filter != s.Filter() || r.brief != s.brief || r.second != second || r.edits != c.State.LogEdits ||
+		r.next > end(c) || r.next < c.State.LogBase {
+		*r = rows{brief: s.brief, filter: s.Filter(), second: second, edits: c.State.LogEdits, next: c.State.LogBase}
 	}
 	for ; r.next < end(c); r.next++ {
 		if s.passes(c, r.next) {

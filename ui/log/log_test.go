@@ -143,3 +143,54 @@ func TestDump(t *testing.T) {
 	}
 	t.Log("\n" + view(New(), worlds.Ctx(worlds.CutOff(), 78, 14)))
 }
+
+// A line whose act was answered is what it is now, for a filter too.
+func TestFilterSeesTheAnswerOfAnAct(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 118, 24)
+	asked, refused := New(), New()
+	asked.SetFilter("outcome:asked item:work:a")
+	refused.SetFilter("outcome:refused item:work:a")
+	act := fleet.OwnAct{At: worlds.Now, ID: 7, Act: acop.Act{Verb: acop.VerbRevoke, WorkItemID: "work:a"}, Verb: "revoke"}
+	st.Apply(act)
+	if a, r := len(asked.Shown(c)), len(refused.Shown(c)); a != 1 || r != 0 {
+		t.Fatalf("asked for: %d asked, %d refused", a, r)
+	}
+	act.Done, act.Err = true, acop.Errorf(acop.CodeRevisionMismatch, "it moved")
+	st.Apply(act)
+	if a, r := len(asked.Shown(c)), len(refused.Shown(c)); a != 0 || r != 1 {
+		t.Errorf("answered: %d asked, %d refused", a, r)
+	}
+}
+
+// B102: no text of somebody else breaks out of its cell, loads a picture or becomes
+// markup where the Markdown is shown.
+func TestMarkdownCellsHold(t *testing.T) {
+	st := fleet.New()
+	const evil = "a\\|b | c\\\\| ![x](http://evil/?q) <img src=x> `code` [y](z)"
+	st.Apply(fleet.Noted{At: worlds.Now, Text: evil})
+	save, ok := press(New(), worlds.Ctx(st, 78, 20), "M").(screen.Save)
+	if !ok {
+		t.Fatal("nothing is saved")
+	}
+	lines := strings.Split(strings.TrimSpace(string(save.Content)), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%q", lines)
+	}
+	// What is escaped is taken away as a reader of Markdown does; what stays is markup.
+	var markup strings.Builder
+	for s := lines[2]; s != ""; {
+		if len(s) > 1 && s[0] == '\\' {
+			s = s[2:]
+			continue
+		}
+		markup.WriteByte(s[0])
+		s = s[1:]
+	}
+	if n := strings.Count(markup.String(), "|"); n != 8 {
+		t.Errorf("%d cell borders, want 8: %s", n, lines[2])
+	}
+	if strings.ContainsAny(markup.String(), "[]<>`") {
+		t.Errorf("markup is left: %s", lines[2])
+	}
+}
