@@ -121,7 +121,7 @@ func ways() map[string]way {
 			r.Must("seen: task_", "it stays on the Tasks screen")
 			r.called("seen task_b1b2b3b4b5")
 		}, onAsk("decide"), "seen: this ask leaves by itself"},
-		"copy":     {onAsk("decide"), nil, shows("copied work:auth:token-rotation"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "copy id: no row is selected"},
+		"copy":     {onAsk("decide"), nil, shows("clipboard: work:auth:token-rotation"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "copy id: no row is selected"},
 		"mark":     {onAsk("decide"), nil, shows("1 row marked"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "mark: no row is selected"},
 		"mark-all": {nil, nil, shows("5 rows marked"), nil, ""},
 		"next":     {nil, nil, shows("─ Board"), nil, ""},

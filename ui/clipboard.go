@@ -17,8 +17,9 @@ import (
 // drop a longer OSC 52 without a word.
 const clipboardLimit = 74_000
 
-// copyText puts s on the terminal's clipboard (OSC 52). What it cannot take goes
-// into a file, so that a copy is never lost silently.
+// copyText sends s to the terminal's clipboard (OSC 52), which gives no answer: that it
+// arrived is not claimed. What it cannot take goes into a file, so that a copy is
+// never lost silently.
 func (m *Model) copyText(s, what string) tea.Cmd {
 	what = text.Clip(clean(what), 60)
 	why := ""
@@ -28,7 +29,7 @@ func (m *Model) copyText(s, what string) tea.Cmd {
 	case len(s) > clipboardLimit:
 		why = "too long for the clipboard"
 	default:
-		return tea.Batch(tea.SetClipboard(s), m.toast(screen.Info, "copied "+what))
+		return tea.Batch(tea.SetClipboard(s), m.toast(screen.Info, "sent to the terminal's clipboard: "+what))
 	}
 	if m.opts.Save == nil {
 		return m.toast(screen.Warn, "copy "+what+": "+why)

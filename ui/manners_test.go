@@ -465,7 +465,7 @@ func TestEmptyScreensGiveTheAddress(t *testing.T) {
 				t.Errorf("nothing to select: %q", row)
 			}
 			r.Keys("y")
-			r.Must("copied the owner's address")
+			r.Must("clipboard: the owner's address")
 			r.Keys("esc", "*")
 			r.Must("mark all: no row is shown")
 		}
