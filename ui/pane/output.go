@@ -240,6 +240,9 @@ func (p *Pane) row(st *theme.Styles, line int, row string) string {
 // untouched stream.
 func (p *Pane) Status(t Text) string {
 	var parts []string
+	if p.query != "" { // what was asked for last is what a narrow title keeps
+		parts = append(parts, p.searchStatus(t))
+	}
 	switch fresh := t.End() - p.mark; {
 	case p.paused && fresh > 0:
 		parts = append(parts, fmt.Sprintf("paused, %s new below", kit.Count(fresh)))
@@ -252,9 +255,6 @@ func (p *Pane) Status(t Text) string {
 	}
 	if p.col > 0 {
 		parts = append(parts, fmt.Sprintf("from column %d", p.col+1))
-	}
-	if p.query != "" {
-		parts = append(parts, p.searchStatus(t))
 	}
 	return strings.Join(parts, ", ")
 }
