@@ -29,13 +29,18 @@ var firstCalls = []call{
 	{provider: nameWorkshop, capability: "git-log", timeout: time.Minute},
 }
 
-var laterCalls = []call{
+// longCalls run for about a minute and print as they go. Every other call is one of
+// them, so that nearly always something is there to watch.
+var longCalls = []call{
+	{provider: nameWorkshop, capability: "clock-watch", timeout: 2 * time.Minute},
+	{provider: nameWorkshop, capability: "load-watch", timeout: 2 * time.Minute},
+}
+
+var shortCalls = []call{
 	{provider: nameAnalysts, capability: capSentiment, timeout: 30 * time.Second, whole: true},
 	{provider: nameAnalysts, capability: capReview, timeout: 2 * time.Minute, ceiling: "0.020", proof: "result-hash"},
 	{provider: nameAnalysts, capability: capTranslate, timeout: 2 * time.Minute},
-	{provider: nameWorkshop, capability: "clock-watch", timeout: 2 * time.Minute},
 	{provider: nameWorkshop, capability: "list-tree", timeout: time.Minute},
-	{provider: nameWorkshop, capability: "load-watch", timeout: 2 * time.Minute},
 	{provider: nameWorkshop, capability: "go-version", timeout: time.Minute},
 	{provider: nameWorkshop, capability: "go-vet", timeout: 5 * time.Minute},
 }
@@ -63,12 +68,20 @@ func (c *caller) live(ctx context.Context) {
 		}
 	}
 	for n := 1; wait(ctx, 12*time.Second+upTo(rng, 18*time.Second)); n++ {
-		calls := laterCalls
-		if n%badEvery == 2 { // the first one soon
-			calls = badCalls
-		}
+		calls := callsAt(n)
 		c.start(ctx, &calls[rng.IntN(len(calls))])
 	}
+}
+
+// callsAt are those of which the n-th call after the first ones is taken.
+func callsAt(n int) []call {
+	switch {
+	case n%badEvery == 2: // the first one soon
+		return badCalls
+	case n%2 == 1:
+		return longCalls
+	}
+	return shortCalls
 }
 
 // start invokes one task, unless this machine lacks the command.

@@ -48,3 +48,23 @@ func TestStoryIsRepeatable(t *testing.T) {
 		}
 	}
 }
+
+// Of two calls in a row one runs for long, and trouble comes, but seldom.
+func TestCallsKeepSomethingRunning(t *testing.T) {
+	t.Parallel()
+	bad, long := 0, true // the first calls run for long
+	for n := 1; n <= 100; n++ {
+		calls := callsAt(n)
+		isLong := &calls[0] == &longCalls[0]
+		if !isLong && !long {
+			t.Errorf("calls %d and %d are both short", n-1, n)
+		}
+		if &calls[0] == &badCalls[0] {
+			bad++
+		}
+		long = isLong
+	}
+	if bad == 0 || bad > 10 {
+		t.Errorf("%d of 100 calls end in trouble", bad)
+	}
+}
