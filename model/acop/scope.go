@@ -22,9 +22,26 @@ type pathPattern struct {
 	wild     bool
 }
 
-func (p pathPattern) meets(q pathPattern) bool {
+// effort is how many steps a comparison may still take. Who has none left takes
+// what it compares for meeting: better one warning too many.
+type effort int
+
+// mostEffort is some milliseconds. Honest scopes of a thousand paths each need less;
+// without a bound two items of a few hundred kilobytes, full of wildcards, would
+// occupy the reader for minutes.
+const mostEffort effort = 1 << 20
+
+func newEffort() *effort { e := mostEffort; return &e }
+
+// spend takes n steps and reports whether there were as many.
+func (e *effort) spend(n int) bool {
+	*e -= effort(n)
+	return *e > 0
+}
+
+func (p pathPattern) meets(q pathPattern, e *effort) bool {
 	if p.wild || q.wild {
-		return meet(p.segments, q.segments)
+		return meet(p.segments, q.segments, e)
 	}
 	// The usual case: one path is the other or lies below it.
 	n := min(len(p.segments), len(q.segments))
@@ -49,31 +66,50 @@ func (s Scope) Empty() bool { return len(s.paths) == 0 && len(s.symbols) == 0 }
 
 // Overlaps lists what both scopes own: of two paths or symbols that meet, the
 // narrower one, each once and sorted. Two items that name different
-// repositories never overlap.
+// repositories never overlap. Of scopes that take too long to compare, it lists
+// what it found by then, and the pair at which it stopped as if that met.
 func (s Scope) Overlaps(t Scope) (paths, symbols []string) {
 	if s.repo != "" && t.repo != "" && s.repo != t.repo {
 		return nil, nil
 	}
-	for _, a := range s.paths {
-		for _, b := range t.paths {
-			if a.meets(b) {
-				paths = append(paths, narrower(a, b).text)
-			}
-		}
-	}
-	for _, a := range s.symbols {
-		for _, b := range t.symbols {
-			if sym, ok := symbolsMeet(a, b); ok {
-				symbols = append(symbols, sym)
-			}
-		}
-	}
+	paths, symbols = s.meetPaths(t), s.meetSymbols(t)
 	if len(paths)+len(symbols) == 0 {
 		return nil, nil
 	}
 	slices.Sort(paths)
 	slices.Sort(symbols)
 	return slices.Compact(paths), slices.Compact(symbols)
+}
+
+func (s Scope) meetPaths(t Scope) (paths []string) {
+	left := newEffort()
+	for _, a := range s.paths {
+		for _, b := range t.paths {
+			more := left.spend(1)
+			if !more || a.meets(b, left) {
+				paths = append(paths, narrower(a, b).text)
+			}
+			if !more {
+				return paths
+			}
+		}
+	}
+	return paths
+}
+
+func (s Scope) meetSymbols(t Scope) (symbols []string) {
+	left := newEffort()
+	for _, a := range s.symbols {
+		for _, b := range t.symbols {
+			if !left.spend(1) {
+				return append(symbols, max(a, b))
+			}
+			if sym, ok := symbolsMeet(a, b); ok {
+				symbols = append(symbols, sym)
+			}
+		}
+	}
+	return symbols
 }
 
 // Overlaps compares what two items own; see [Scope.Overlaps].
@@ -89,7 +125,7 @@ func MatchPath(pattern, p string) bool {
 		return false
 	}
 	b, ok := splitPath(p)
-	return ok && meet(a, b)
+	return ok && meet(a, b, newEffort())
 }
 
 // CoversPath reports whether glob covers p whole; grant rules that let pass use
@@ -183,9 +219,9 @@ func wild(s string) bool { return strings.ContainsAny(s, "*?[") }
 
 // meet reports whether some path is owned by both patterns. Both own what lies
 // below them, so the shorter one only has to agree as far as it goes.
-func meet(a, b []string) bool {
+func meet(a, b []string, e *effort) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] != "**" && b[0] != "**" {
-		if !segmentsMeet(a[0], b[0]) {
+		if !segmentsMeet(a[0], b[0], e) {
 			return false
 		}
 		a, b = a[1:], b[1:]
@@ -193,17 +229,20 @@ func meet(a, b []string) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return true
 	}
-	return meetDeep(a, b)
+	return meetDeep(a, b, e)
 }
 
 // meetDeep is meet with ** in play: reach[j] tells whether a[:i] and b[:j] can
 // stand for the same segments.
-func meetDeep(a, b []string) bool {
+func meetDeep(a, b []string, e *effort) bool {
 	reach := make([]bool, len(b)+1)
 	next := make([]bool, len(b)+1)
 	reach[0] = true
 	for i := 0; i <= len(a); i++ {
 		clear(next)
+		if !e.spend(len(b)) {
+			return true
+		}
 		for j := 0; j <= len(b); j++ {
 			if !reach[j] {
 				continue
@@ -222,7 +261,7 @@ func meetDeep(a, b []string) bool {
 			if deepB {
 				next[j] = true
 			}
-			if !deepA && !deepB && segmentsMeet(a[i], b[j]) {
+			if !deepA && !deepB && segmentsMeet(a[i], b[j], e) {
 				next[j+1] = true
 			}
 		}
@@ -233,7 +272,7 @@ func meetDeep(a, b []string) bool {
 
 // segmentsMeet reports whether one file name matches both patterns. A class
 // [..] counts as any character: better one warning too many.
-func segmentsMeet(a, b string) bool {
+func segmentsMeet(a, b string, e *effort) bool {
 	if a == b {
 		return true
 	}
@@ -241,7 +280,8 @@ func segmentsMeet(a, b string) bool {
 	if !wa && !wb {
 		return false
 	}
-	return wildcardsMeet(tokens(a), tokens(b))
+	x, y := tokens(a), tokens(b)
+	return !e.spend(len(x)*len(y)) || wildcardsMeet(x, y)
 }
 
 const (

@@ -2,8 +2,10 @@ package acop
 
 import (
 	"path"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -109,10 +111,10 @@ func TestMeetAgreesWithPathMatch(t *testing.T) {
 		a, b, n := seg.Draw(t, "a"), seg.Draw(t, "b"), name.Draw(t, "name")
 		ma, _ := path.Match(a, n)
 		mb, _ := path.Match(b, n)
-		if ma && mb && !segmentsMeet(a, b) {
+		if ma && mb && !segmentsMeet(a, b, newEffort()) {
 			t.Fatalf("%q and %q both match %q", a, b, n)
 		}
-		if segmentsMeet(a, b) != segmentsMeet(b, a) {
+		if segmentsMeet(a, b, newEffort()) != segmentsMeet(b, a, newEffort()) {
 			t.Fatalf("%q and %q depend on the order", a, b)
 		}
 	})
@@ -138,7 +140,7 @@ func TestMeetAgreesWithSearch(t *testing.T) {
 		for _, p := range paths {
 			want = want || covers(a, p) && covers(b, p)
 		}
-		if got := meet(a, b); got != want {
+		if got := meet(a, b, newEffort()); got != want {
 			t.Fatalf("meet(%v, %v) = %v, a search says %v", a, b, got, want)
 		}
 	})
@@ -166,5 +168,48 @@ func BenchmarkOverlaps(b *testing.B) {
 	y := NewScope(owning("r", []string{"src/store", "src/http/**/x.ts", "cmd"}, []string{"store.Open"}))
 	for b.Loop() {
 		x.Overlaps(y)
+	}
+}
+
+// TestHostileScopes compares what is made to take long: the answer comes soon and
+// errs on the side of a warning (C-074, B84).
+func TestHostileScopes(t *testing.T) {
+	many := func(n int, one func(i int) string) []string {
+		out := make([]string, n)
+		for i := range out {
+			out[i] = one(i)
+		}
+		return out
+	}
+	glob := strings.Repeat("*a*b*c", 80)
+	deep := strings.Repeat("**/*x*y/", 60)
+	for name, c := range map[string]struct{ a, b *Item }{
+		"wildcards in one name": {
+			owning("", many(400, func(i int) string { return glob + strconv.Itoa(i) }), nil),
+			owning("", many(400, func(i int) string { return glob + "z" + strconv.Itoa(i) }), nil)},
+		"deep": {
+			owning("", many(400, func(i int) string { return "a" + strconv.Itoa(i) + "/" + deep + "p" }), nil),
+			owning("", many(400, func(i int) string { return "**/" + deep + "q" }), nil)},
+		"plain": {
+			owning("", many(100_000, func(i int) string { return "a" + strconv.Itoa(i) }), nil),
+			owning("", many(100_000, func(i int) string { return "b" + strconv.Itoa(i) }), nil)},
+		"symbols": {
+			owning("", nil, many(100_000, func(i int) string { return "a" + strconv.Itoa(i) })),
+			owning("", nil, many(100_000, func(i int) string { return "b" + strconv.Itoa(i) }))},
+	} {
+		began := time.Now()
+		paths, symbols := Overlaps(c.a, c.b)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: took %s", name, took)
+		}
+		if len(paths)+len(symbols) == 0 {
+			t.Errorf("%s: what could not be compared counts as no overlap", name)
+		}
+	}
+	// Large and honest: compared to the end.
+	a := owning("", many(900, func(i int) string { return "src/a" + strconv.Itoa(i) + "/main.go" }), nil)
+	b := owning("", many(900, func(i int) string { return "src/b" + strconv.Itoa(i) + "/*.go" }), nil)
+	if paths, _ := Overlaps(a, b); len(paths) > 0 {
+		t.Errorf("900 paths against 900 others overlap in %v", paths[0])
 	}
 }
