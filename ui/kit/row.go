@@ -120,19 +120,8 @@ func Lines(lines []string, w, h int) string {
 	return b.String()
 }
 
-// blanks saves building the same run of blanks in every row.
-const blanks = "                                                                                                                                "
-
 // Blank is n blanks; none for n below 1.
-func Blank(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	if n <= len(blanks) {
-		return blanks[:n]
-	}
-	return strings.Repeat(" ", n)
-}
+func Blank(n int) string { return text.Blanks(n) }
 
 // Split puts the lines of two views of height h side by side with a vertical
 // line between them; lw and rw are their widths.

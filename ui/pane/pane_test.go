@@ -206,14 +206,14 @@ func TestTail(t *testing.T) {
 	}
 	tail.Nav(screen.Up, 10, key)
 	tail.Sync(15, 15, 5, key, nil)
-	if tail.Pos() != 8 || tail.New(15) != 5 || tail.Following() {
-		t.Errorf("moved to %d, %d new", tail.Pos(), tail.New(15))
+	if tail.Pos() != 8 || tail.Mark() != 10 || tail.Following() {
+		t.Errorf("moved to %d, left the end at %d", tail.Pos(), tail.Mark())
 	}
 	for range 7 {
 		tail.Nav(screen.Down, 15, key)
 	}
 	tail.Sync(20, 20, 5, key, nil)
-	if !tail.Following() || tail.Pos() != 19 || tail.New(20) != 0 {
+	if !tail.Following() || tail.Pos() != 19 || tail.Mark() != 20 {
 		t.Errorf("below the last row it follows, at %d", tail.Pos())
 	}
 }

@@ -55,14 +55,6 @@ func (t *Tail) Following() bool { return !t.away }
 // Selected reports whether row i is the selected one.
 func (t *Tail) Selected(i int) bool { return t.away && i == t.Pos() }
 
-// New counts the rows that came since the reader left the end.
-func (t *Tail) New(end int) int {
-	if !t.away {
-		return 0
-	}
-	return max(0, end-t.mark)
-}
-
 // Mark is the end as it was when the reader left it.
 func (t *Tail) Mark() int { return t.mark }
 

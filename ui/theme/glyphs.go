@@ -6,8 +6,8 @@ type Glyphs struct {
 	ASCII bool
 
 	// H and V are the lines between panes; TeeDown and TeeUp join them.
-	H, V, TeeDown, TeeUp, TeeRight, TeeLeft, Cross string
-	TopLeft, TopRight, BottomLeft, BottomRight     string
+	H, V, TeeDown, TeeUp, Cross                string
+	TopLeft, TopRight, BottomLeft, BottomRight string
 
 	Cursor   string // left of the selected row
 	Mark     string // of a marked row
@@ -30,7 +30,6 @@ type Glyphs struct {
 	Half     string // in progress
 	Flag     string
 	Link     string
-	Plus     string
 
 	// Bar are the fillings of one cell of a bar from empty to full; with two
 	// entries the bar is drawn in brackets.
@@ -39,23 +38,23 @@ type Glyphs struct {
 
 // Unicode is the usual set.
 var Unicode = Glyphs{
-	H: "─", V: "│", TeeDown: "┬", TeeUp: "┴", TeeRight: "├", TeeLeft: "┤", Cross: "┼",
+	H: "─", V: "│", TeeDown: "┬", TeeUp: "┴", Cross: "┼",
 	TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
 	Cursor: "▌", Mark: "+", Ellipsis: "…", Dot: "·", Arrow: "→", Up: "↑", Down: "↓",
 	Folded: "▸", Open: "▾", On: "●", Off: "○", Running: "▶", Check: "✓", Cross2: "✗",
 	Bang: "!", Query: "?", Cycle: "↺", Block: "■", Pause: "=", Circle: "○", Half: "◐",
-	Flag: "▲", Link: "↳", Plus: "+",
+	Flag: "▲", Link: "↳",
 	Bar: []string{"─", "╾", "━"},
 }
 
 // ASCII is the set of --ascii.
 var ASCII = Glyphs{
 	ASCII: true,
-	H:     "-", V: "|", TeeDown: "+", TeeUp: "+", TeeRight: "+", TeeLeft: "+", Cross: "+",
+	H:     "-", V: "|", TeeDown: "+", TeeUp: "+", Cross: "+",
 	TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 	Cursor: ">", Mark: "+", Ellipsis: "~", Dot: "-", Arrow: ">", Up: "^", Down: "v",
 	Folded: ">", Open: "v", On: "*", Off: "o", Running: ">", Check: "v", Cross2: "x",
 	Bang: "!", Query: "?", Cycle: "@", Block: "#", Pause: "=", Circle: "o", Half: "*",
-	Flag: "^", Link: "\\", Plus: "+",
+	Flag: "^", Link: "\\",
 	Bar: []string{"-", "#"},
 }

@@ -19,9 +19,6 @@ type Style struct {
 // Render draws s. s must be plain: an inner reset would end the style.
 func (s Style) Render(text string) string { return wrap(s.open, text) }
 
-// Selected draws s as part of the selected row of a pane with focus.
-func (s Style) Selected(text string) string { return wrap(s.sel, text) }
-
 // Draw draws text according to how the row is selected.
 func (s Style) Draw(text string, sel Selection) string {
 	switch sel {

@@ -54,7 +54,6 @@ type Styles struct {
 	Dimmed Style // superseded, closed: muted and italic
 	Key    Style // a key in the key row
 	Field  Style // an input field
-	Caret  Style // the cell under the caret of an input field
 	// Badge is a word on its own background: FROZEN, READ-ONLY.
 	Badge Style
 	// Match is a search hit.
@@ -112,7 +111,6 @@ func (b builder) styles() *Styles {
 		Dimmed: b.fg(p.muted, "", spec{italic: true}),
 		Key:    b.fg(p.accent, b.basic("36"), spec{bold: true}),
 		Field:  b.fg(p.text, "", spec{under: true}),
-		Caret:  b.solid(spec{}),
 		Badge:  b.solid(spec{bold: true}),
 		Match:  b.solid(spec{}),
 		Color:  b.depth != NoColor,
@@ -160,7 +158,7 @@ func (b builder) on(base, on spec) Style {
 	return Style{open: base.open(), sel: sel.open(), selOff: off.open()}
 }
 
-// solid is text on a ground of its own, for badges, hits and the caret.
+// solid is text on a ground of its own, for badges and hits.
 func (b builder) solid(extra spec) Style {
 	s := extra
 	switch b.depth {
