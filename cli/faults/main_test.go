@@ -64,8 +64,8 @@ func (r *runs) of(id string) int {
 	return r.n[id]
 }
 
-// newProvider serves "long", in chunks, and "wait", which takes as many µs as its
-// input says.
+// newProvider serves "long", in chunks, "echo", which gives back its input as it comes,
+// and "wait", which takes as many µs as its input says.
 func newProvider(ctx context.Context, r *runs) (*provider.Provider, error) {
 	return provider.New(ctx, provider.Options{
 		ProviderID: "agent:faults:local", HeartbeatInterval: time.Second,
@@ -98,13 +98,13 @@ func newProvider(ctx context.Context, r *runs) (*provider.Provider, error) {
 				if err := t.Emit(acmp.Text("begun ")); err != nil {
 					return provider.Output{}, err
 				}
-				var ms int
+				var us int
 				in := t.Params().Input
-				_, _ = fmt.Sscan(string(in.Raw()), &ms)
+				_, _ = fmt.Sscan(string(in.Raw()), &us)
 				select {
 				case <-ctx.Done():
 					return provider.Output{}, context.Cause(ctx)
-				case <-time.After(time.Duration(ms) * time.Microsecond):
+				case <-time.After(time.Duration(us) * time.Microsecond):
 				}
 				return provider.Output{}, t.EmitFinal(acmp.Text("done"))
 			}},
