@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -274,6 +275,40 @@ func TestForeignMessageStopsTheOwner(t *testing.T) {
 		t.Fatalf("start after it: %v", err)
 	}
 	acceptAndGoOn(t, dir, 2)
+}
+
+// Whoever only looks who holds a folder is in no owner's way.
+func TestHolderIsInNobodysWay(t *testing.T) {
+	dir := t.TempDir()
+	if _, held, err := Holder(dir); held || err != nil {
+		t.Fatalf("a new folder is held: %v", err)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if _, _, err := Holder(dir); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for range 1000 {
+		f, err := lockDir(dir)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
 }
 
 // Only one owner may have the folder open; the second learns which process has.

@@ -8,9 +8,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
-const lockName = "lock"
+const (
+	lockName = "lock"
+	// lockPatience is how long a lock that is held is asked for again: who only
+	// looks whether somebody holds it ([Holder]) has it for a moment.
+	lockPatience = 250 * time.Millisecond
+	lockAgain    = 10 * time.Millisecond
+)
 
 // errHeld is what the system's lock says when another process holds it.
 var errHeld = errors.New("held by another process")
@@ -38,7 +45,11 @@ func lockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of %s: %w", dir, err)
 	}
-	if err := lockFile(f); err != nil {
+	err = lockFile(f)
+	for end := time.Now().Add(lockPatience); errors.Is(err, errHeld) && time.Now().Before(end); err = lockFile(f) {
+		time.Sleep(lockAgain)
+	}
+	if err != nil {
 		defer f.Close()
 		if errors.Is(err, errHeld) {
 			return nil, &ErrInUse{Dir: dir, PID: readPID(f)}
