@@ -15,11 +15,7 @@ import (
 // wrong and what can be done. A log that was opened with a loss accepted is not
 // judged again.
 func Check(ctx context.Context, dir string) (last uint64, err error) {
-	there, err := generations(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || err == nil && len(there) == 0:
-		return 0, fmt.Errorf("%w: %s", ErrNoLog, dir)
-	case err != nil:
+	if err := hasLog(dir); err != nil {
 		return 0, err
 	}
 	s := &Store{dir: dir, log: slog.New(slog.DiscardHandler), now: time.Now, p: newProjection()}
@@ -34,4 +30,14 @@ func Check(ctx context.Context, dir string) (last uint64, err error) {
 		err = nil
 	}
 	return last, err
+}
+
+// hasLog is nil when the folder holds a log, of whatever worth, [ErrNoLog] when
+// it holds none, and another error when it cannot be read.
+func hasLog(dir string) error {
+	there, err := generations(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(there) == 0 {
+		return fmt.Errorf("%w: %s", ErrNoLog, dir)
+	}
+	return err
 }

@@ -61,8 +61,8 @@ func Compact(ctx context.Context, o CompactOptions) (Compacted, error) {
 	if o.step == nil {
 		o.step = func(string) {}
 	}
-	if there, err := generations(o.Dir); err != nil || len(there) == 0 {
-		return Compacted{}, fmt.Errorf("%w: %s", ErrNoLog, o.Dir)
+	if err := hasLog(o.Dir); err != nil {
+		return Compacted{}, err
 	}
 	c := &compaction{old: s, keep: o.Keep, step: o.step}
 	done, err := c.run(ctx)

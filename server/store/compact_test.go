@@ -229,6 +229,9 @@ func TestCompactRefuses(t *testing.T) {
 	if _, err := Compact(t.Context(), CompactOptions{Dir: filepath.Join(dir, "nowhere")}); err == nil {
 		t.Error("a folder that is not there was compacted")
 	}
+	if _, err := Compact(t.Context(), CompactOptions{Dir: filepath.Join(dir, noteName)}); err == nil || errors.Is(err, ErrNoLog) {
+		t.Errorf("a folder that cannot be read: %v", err)
+	}
 }
 
 // After a loss was accepted, a compaction makes a log without holes of what is left.
