@@ -28,6 +28,7 @@ func (s *Store) mend(ctx context.Context) {
 			return
 		}
 		s.log.Error("the log takes no writes now; it is tried again until it does", "folder", s.dir)
+		said := ""
 		for pause := mendFirst; ; pause = min(2*pause, mendMost) {
 			select {
 			case <-time.After(pause):
@@ -47,14 +48,18 @@ func (s *Store) mend(ctx context.Context) {
 				s.fail(err)
 				return
 			}
-			s.log.Debug("the log takes no writes yet", "error", err)
+			if why := err.Error(); why != said { // once for each reason
+				said = why
+				s.log.Warn("the log takes no writes yet", "error", err)
+			}
 		}
 	}
 }
 
 // probe writes a file of some size and takes it away again.
 func probe(dir string) error {
-	f, err := os.CreateTemp(dir, "probe-*")
+	// Always the same name: what a kill leaves behind is taken up by the next try.
+	f, err := os.OpenFile(filepath.Join(dir, "probe"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("try the disk: %w", err)
 	}
