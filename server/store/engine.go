@@ -125,6 +125,9 @@ func (e *engine) openStream(ctx context.Context, first uint64) error {
 		return fmt.Errorf("open the log: %w", err)
 	}
 	e.stream = s
+	if engineSyncs {
+		return nil // and holds no file of the engine open
+	}
 	return e.disk.start(e.dir)
 }
 

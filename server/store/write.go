@@ -245,7 +245,7 @@ func (s *Store) sendGroup(ctx context.Context, e *engine, w *writing) error {
 			w.rev = ack.Sequence
 			select {
 			case e.writings.groups <- w:
-			case <-e.broken:
+			case <-ctx.Done(): // the engine broke, or the follower hangs for too long
 			case <-s.failed:
 			case <-s.done:
 			}
