@@ -15,8 +15,9 @@ const (
 	// maxEarly and maxEarlyBytes bound the chunks held behind a gap.
 	maxEarly      = 64
 	maxEarlyBytes = 1 << 20
-	// maxProofBytes bounds a streamed output whose proof is checked, in bytes.
-	maxProofBytes = 32 << 20
+	// maxProofBytes and maxProofChunks bound a streamed output whose proof is checked.
+	maxProofBytes  = 32 << 20
+	maxProofChunks = 1 << 20
 )
 
 // attempt is one send of an invoke and what the provider says on its stream. It
@@ -40,9 +41,9 @@ type attempt struct {
 	next     int64
 	final    bool
 	ignored  int
-	// whole is the output so far, kept where a proof of it was asked for.
+	// whole is the output so far, kept where a proof of it was asked for; nil once it
+	// is too large.
 	whole      *acmp.Assembler
-	tooLarge   bool
 	early      map[int64]acmp.StreamChunk
 	earlyBytes int
 	gap        *time.Timer // of chunk gapAt, which is missing; nil without a gap
@@ -185,8 +186,8 @@ func missingChunk(seq int64) string { return fmt.Sprintf("chunk %d is missing", 
 func (a *attempt) count(c *acmp.StreamChunk) {
 	a.next++
 	a.final = c.Final
-	if a.whole != nil {
-		a.tooLarge = a.tooLarge || a.whole.Add(c.Chunk) != nil
+	if a.whole != nil && (a.next > maxProofChunks || a.whole.Add(c.Chunk) != nil) {
+		a.whole = nil
 	}
 }
 
@@ -245,6 +246,7 @@ func (a *attempt) emit(ev acmp.TaskEvent) bool {
 		a.mu.Lock()
 		if a.ended {
 			a.mu.Unlock()
+			token(a.t.q.space) // the next attempt may wait for the one we took
 			return false
 		}
 		if a.t.q.offer(ev) {
@@ -276,7 +278,7 @@ func (a *attempt) delivered() (d streamed, rpcError []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d = streamed{chunks: a.next, final: a.final, missing: len(a.early) > 0 && !a.final}
-	if a.whole != nil && !a.tooLarge {
+	if a.whole != nil {
 		p := a.whole.Payload()
 		d.whole = &p
 	}

@@ -29,8 +29,8 @@ type Options struct {
 	// ProviderSeen takes each change of what is known of a provider.
 	ProviderSeen func(acmp.Provider)
 	// Left hears of each unfinished task of an earlier run that is not taken up, and
-	// why: one after the other, from a goroutine that nobody waits for. nil: only the
-	// log does.
+	// why: one after the other, from a goroutine of its own, for which Close waits. nil:
+	// only the log does.
 	Left func(taskID, why string)
 	Log  *slog.Logger
 	// Version of this program, for clientInfo.

@@ -168,3 +168,45 @@ func TestCloseDespiteAStuckConsumer(t *testing.T) {
 	}
 	close(gate)
 }
+
+// A provider on stdio that was given up is gone, too, once its link has closed.
+func TestCloseWaitsForGivenUpProviders(t *testing.T) {
+	b, _, _ := childBuyer(t, "stubborn", nil)
+	l, err := newLink(b.links["p"].spec, b.env) // which nobody watches
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := l.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.retire(s)
+	l.release(s)
+	b.kill() // the child takes its time otherwise
+	l.close()
+	select {
+	case <-s.dead():
+	default:
+		t.Error("its process is there still")
+	}
+}
+
+// The end of a child says nothing of the one that has taken its place.
+func TestLateNewsOfAnEarlierChild(t *testing.T) {
+	b, rec, _ := childBuyer(t, "plain", nil)
+	l := b.links["p"]
+	s, _, err := l.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.release(s)
+	eventually(t, func() bool { r := rec.lastProvider().Reachable; return r != nil && *r }, "it is reachable")
+	l.lost(t.Context(), &session{conn: s.conn})
+	if r := rec.lastProvider().Reachable; !*r {
+		t.Error("it is said to be gone")
+	}
+	l.lost(t.Context(), s)
+	if r := rec.lastProvider().Reachable; *r {
+		t.Error("it is not said to be gone")
+	}
+}

@@ -66,3 +66,21 @@ func TestEarlierOutcomes(t *testing.T) {
 		t.Errorf("%q %v", raw, err)
 	}
 }
+
+// The note that a person saw the end of a task is no end: an unfinished task under the
+// same task_id is taken up all the same.
+func TestSeenIsNoOutcome(t *testing.T) {
+	dir := t.TempDir()
+	d := testDisk(t, dir)
+	f, err := d.journal(testRecord("again"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	if err := d.enter(ledgerLine{At: time.Now().Add(time.Hour), TaskID: "again", Outcome: outcomeSeen}); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(d); len(got) != 1 {
+		t.Errorf("left: %q", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -152,7 +153,7 @@ func (in *input) room() bool {
 		in.bytes -= pieceSize(&in.kept[n].msg)
 		n++
 	}
-	in.kept = append(in.kept[:0], in.kept[n:]...)
+	in.kept = slices.Delete(in.kept, 0, n)
 	in.cursor -= n
 	return in.bytes <= maxInputKept
 }

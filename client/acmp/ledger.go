@@ -105,7 +105,9 @@ const ledgerMessage = 1 << 10
 func (d *disk) accounted() map[string]time.Time {
 	ended := map[string]time.Time{}
 	for _, l := range d.lastOutcomes() {
-		ended[l.TaskID] = l.At
+		if l.Outcome != outcomeSeen {
+			ended[l.TaskID] = l.At
+		}
 	}
 	return ended
 }

@@ -26,6 +26,8 @@ type link struct {
 	seen acmp.Provider
 	bad  string // why tasks cannot be sent although the server answers
 	shut bool   // the buyer has closed: no new session
+
+	closing sync.WaitGroup // sessions that are being closed; added to under mu, before shut
 }
 
 func newLink(s ProviderSpec, o *env) (*link, error) {
@@ -77,29 +79,36 @@ func (l *link) current() (*session, *acmp.Settings, error) {
 
 func (l *link) release(s *session) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	s.refs--
-	end := s.retired && s.refs == 0
-	l.mu.Unlock()
-	if end {
-		go s.close(l.o.last.Done())
+	if s.retired && s.refs == 0 {
+		l.discard(s)
 	}
+}
+
+// discard closes s, which nobody uses, without waiting for it. mu is held.
+func (l *link) discard(s *session) {
+	end := func() { s.close(l.o.last.Done()) }
+	if l.shut { // close waits for no more
+		go end()
+		return
+	}
+	l.closing.Go(end)
 }
 
 // retire takes s out of use; it is closed when no task uses it any more.
 func (l *link) retire(s *session) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if s == nil || s.retired {
-		l.mu.Unlock()
 		return
 	}
 	s.retired = true
 	if l.sess == s {
 		l.sess = nil
 	}
-	end := s.refs == 0
-	l.mu.Unlock()
-	if end {
-		go s.close(l.o.last.Done())
+	if s.refs == 0 {
+		l.discard(s)
 	}
 }
 
@@ -154,15 +163,13 @@ func (l *link) connect(ctx context.Context, fresh bool) error {
 	}
 	// All at once: whoever finds the session finds what its server offers.
 	l.bad = bad
-	keep := old == nil
-	if keep {
+	if old == nil {
 		l.sess = s
+	} else {
+		l.discard(s)
 	}
 	tell := l.note(true, bad, settings, l.spec.Token.hide(id))
 	l.mu.Unlock()
-	if !keep {
-		go s.close(l.o.last.Done())
-	}
 	tell()
 	return nil
 }
@@ -206,6 +213,23 @@ func (l *link) note(reachable bool, problem string, s *acmp.Settings, id string)
 	return func() { l.o.ProviderSeen(now) }
 }
 
+// lost reports the end of the child of s, unless another has taken its place. Like all
+// that is reported it waits for its turn, so that the newest is told last.
+func (l *link) lost(ctx context.Context, s *session) {
+	select {
+	case l.dial <- struct{}{}:
+		defer func() { <-l.dial }()
+	case <-ctx.Done():
+		return
+	}
+	l.mu.Lock()
+	replaced := l.sess != nil && l.sess != s
+	l.mu.Unlock()
+	if !replaced {
+		l.report(false, s.conn.proc.why(), nil, "")
+	}
+}
+
 // steadyLife is how long a child must live for its death to be no pattern.
 const steadyLife = 10 * time.Second
 
@@ -243,7 +267,7 @@ func (l *link) watch(ctx context.Context) {
 			if time.Since(since) > steadyLife {
 				wait.reset()
 			}
-			l.report(false, sess.conn.proc.why(), nil, "")
+			l.lost(ctx, sess)
 			if !sleep(ctx, wait.next()) {
 				return
 			}
@@ -260,6 +284,7 @@ func (l *link) close() {
 	if s != nil {
 		s.close(l.o.last.Done())
 	}
+	l.closing.Wait()
 	if l.http != nil {
 		l.http.CloseIdleConnections()
 	}

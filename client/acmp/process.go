@@ -182,6 +182,7 @@ func (p *process) feed() {
 				break
 			}
 			b := p.queue[0]
+			p.queue[0] = nil // not held any longer
 			p.queue = p.queue[1:]
 			p.queued -= len(b)
 			p.mu.Unlock()

@@ -256,7 +256,9 @@ func (r *runner) onQuiet() bool {
 	case silent >= 2*r.interval && !told:
 		r.att.setStalled()
 		r.t.tell(acmp.TaskEvent{Kind: acmp.EventStalled, Detail: fmt.Sprintf("no sign of life for %s", silent.Round(time.Millisecond))})
-	case silent > acmp.Window(r.interval) && told && !r.cancelled:
+	case silent > acmp.Window(r.interval) && told && r.cancelled:
+		return false // the cancel has a timer of its own
+	case silent > acmp.Window(r.interval) && told:
 		if r.t.b.env.KeepSilent {
 			r.quiet.Reset(r.interval)
 			return false

@@ -354,3 +354,42 @@ func TestBackPressure(t *testing.T) {
 		}
 	})
 }
+
+// A cancelled task whose provider stays silent waits for its timer, not in a loop.
+func TestCancelledSilenceIsNoLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRunner(newTask(&Buyer{}, &link{}, acmp.Invocation{}))
+		r.interval, r.cancelled = time.Second, true
+		r.att = newAttempt(r.t, false)
+		r.att.wrote()
+		r.att.setStalled()
+		time.Sleep(time.Minute)
+		if over := r.onQuiet(); over {
+			t.Error("the task is over")
+		}
+		time.Sleep(time.Minute)
+		select {
+		case <-r.quiet.C:
+			t.Error("the timer runs")
+		default:
+		}
+		r.quit()
+	})
+}
+
+// B84: what is kept for the check of a proof is bounded, however small the chunks.
+func TestProofOfTinyChunksIsBounded(t *testing.T) {
+	inv := acmp.Invocation{Params: acmp.InvokeParams{Stream: true, ProofMethod: acmp.ProofResultHash}}
+	a := newAttempt(newTask(&Buyer{}, &link{}, inv), false)
+	defer a.end()
+	for i := range int64(maxProofChunks) {
+		a.count(&acmp.StreamChunk{Seq: i, Chunk: acmp.Payload{Type: "json", Data: []byte("1")}})
+	}
+	if a.whole == nil || a.next != maxProofChunks {
+		t.Fatalf("given up after %d chunks", a.next)
+	}
+	a.count(&acmp.StreamChunk{Seq: maxProofChunks, Chunk: acmp.Payload{Type: "json", Data: []byte("1")}})
+	if d, _ := a.delivered(); a.whole != nil || d.whole != nil || d.chunks != maxProofChunks+1 {
+		t.Errorf("%d chunks are held", d.chunks)
+	}
+}
