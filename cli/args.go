@@ -112,6 +112,8 @@ func argumentError(c *cobra.Command, args []string) error {
 		return failf(exitUsage, "there is no command %s; %s", word, hint)
 	case takes == "" || strings.HasPrefix(takes, "-"):
 		return failf(exitUsage, "%s takes no argument, and got %s; see `%s --help`", name, text.ID(args[0]), path)
+	case len(args) == 1 && len(c.ValidArgs) > 0:
+		return failf(exitUsage, "%s takes %s, not %s; see `%s --help`", name, takes, text.ID(args[0]), path)
 	case len(args) == 0:
 		return failf(exitUsage, "%s needs %s; see `%s --help`", name, takes, path)
 	default:

@@ -24,6 +24,7 @@ func TestArgumentsAreExplained(t *testing.T) {
 		{[]string{"token"}, []string{"say what to do with token", "signalbox token --help"}},
 		{[]string{"token", "lst"}, []string{"no command lst", "signalbox token list"}},
 		{[]string{"config"}, []string{"say what to do with config"}},
+		{[]string{"mcp", "config", "vim"}, []string{"takes claude|codex|generic, not vim"}},
 		{[]string{"hook", "vim"}, []string{"no command vim"}},
 		{[]string{"completion", "tcsh"}, []string{"no command tcsh", "signalbox completion bash"}},
 		{[]string{"completion", "bash", "x"}, []string{"takes no argument"}},

@@ -157,7 +157,19 @@ func TestAgentConfigs(t *testing.T) {
 			t.Errorf("%s for a server elsewhere: exit %d\n%s%s", c, got.code, got.stdout, got.stderr)
 		}
 	}
+	for _, c := range [][]string{
+		{"mcp", "config", "codex", "--as", "a\x7f"},
+		{"mcp", "config", "codex", "--as", " "},
+		{"mcp", "--as", "\u202ea"},
+		{"hook", "codex", "--server", "http://127.0.0.1:1", "--token-file", "/tmp/a\x01b"},
+	} {
+		if got := runWith(t.Context(), "", env, c...); got.code != exitUsage || got.stdout != "" || strings.ContainsAny(got.stderr, "\x01\x7f\u202e") {
+			t.Errorf("%q: exit %d, %q, %q", c, got.code, got.stdout, got.stderr)
+		}
+	}
 	for _, c := range []struct{ args, says string }{
+		{"mcp config claude --server ftp://x --token-file t", "http"},
+		{"hook codex --server http://me:secret@x --token-file t", "password"},
 		{"mcp config vim", "claude"},
 		{"mcp config", "claude|codex|generic"},
 		{"mcp config claude --role lead", "--role must be"},

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,6 +33,9 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 
 // check refuses what no agent may be.
 func (f *agentFlags) check() error {
+	if f.as != "" && (text.ID(f.as) != f.as || strings.TrimSpace(f.as) == "") {
+		return failf(exitUsage, "--as %q cannot be an identity: it must be plain text, such as claude-01", text.Clip(text.Line(f.as), 40))
+	}
 	switch acop.Role(f.role) {
 	case acop.RoleWorker, acop.RoleProducer, acop.RoleReader:
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	client "signalbox/client/acop"
 	"signalbox/model/text"
 )
 
@@ -67,7 +68,11 @@ func (g *globals) agentCommand(f *agentFlags, kind string, command ...string) (s
 	words = append([]string{}, command...)
 	as := f.as
 	if server := firstOf(g.server, g.sys.Env("SIGNALBOX_SERVER")); server != "" {
-		if _, err := ownerBase(server); err != nil {
+		base, err := ownerBase(server)
+		if err == nil {
+			_, err = client.New(client.Options{BaseURL: base})
+		}
+		if err != nil {
 			return "", nil, failf(exitUsage, "%w", err)
 		}
 		file := firstOf(g.tokenFile, g.sys.Env("SIGNALBOX_TOKEN_FILE"))
@@ -82,13 +87,15 @@ func (g *globals) agentCommand(f *agentFlags, kind string, command ...string) (s
 		as = usualAgent(kind)
 	}
 	if as != "" {
-		if text.ID(as) != as || strings.TrimSpace(as) == "" {
-			return "", nil, failf(exitUsage, "--as %s cannot be an identity: it must be plain text", text.ID(as))
-		}
 		words = append(words, "--as", as)
 	}
 	if f.role != "" && f.role != "worker" {
 		words = append(words, "--role", f.role)
+	}
+	for _, w := range append([]string{self}, words...) {
+		if text.ID(w) != w {
+			return "", nil, failf(exitUsage, "%s cannot stand in a configuration: it holds what does not print; give it another name", text.ID(w))
+		}
 	}
 	return self, words, nil
 }

@@ -63,10 +63,9 @@ func newVersionCommand(g *globals) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if !g.json {
-				_, err := fmt.Fprintln(g.sys.Stdout, build())
-				return err
+				return printed(fmt.Fprintln(g.sys.Stdout, build()))
 			}
-			return json.NewEncoder(g.sys.Stdout).Encode(build())
+			return stdoutError(json.NewEncoder(g.sys.Stdout).Encode(build()))
 		},
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,22 @@ func TestVersionNeedsNoTerminal(t *testing.T) {
 			}
 		} else if !strings.HasPrefix(out.String(), "signalbox ") || strings.Count(out.String(), "\n") != 1 {
 			t.Errorf("%v printed %q, want one line", args, out.String())
+		}
+	}
+}
+
+// TestOutputThatIsNotTakenIsAFailure: a full disk is no wrong usage.
+func TestOutputThatIsNotTakenIsAFailure(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("this system has no /dev/full")
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"--version"}, {"completion", "bash"}, {"mcp", "config", "claude"}, {"hook", "codex"}} {
+		var errs bytes.Buffer
+		sys := Sys{Stdin: strings.NewReader(""), Stdout: full, Stderr: &errs, Env: func(string) string { return "" }}
+		if code := Run(t.Context(), args, sys); code != exitFailed || !strings.HasPrefix(errs.String(), "signalbox: write the output: ") {
+			t.Errorf("%v ended with %d and %q", args, code, errs.String())
 		}
 	}
 }
