@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// crash remembers the first panic of the dashboard's own goroutines and event
-// loop: the terminal is restored first, then a person gets one line, and the
-// stack goes to a file (B88).
+// crash remembers the first panic of the dashboard's own goroutines, commands and
+// event loop: the terminal is restored first, then a person gets one line, and the
+// stack goes to a file (B88). All of them may come to it at once.
 type crash struct {
-	once  sync.Once
-	stop  func() // ends the program in good order
-	value any
+	stop func() // ends the program in good order
+
+	mu    sync.Mutex
+	value any // nil: nothing crashed
 	stack []byte
 	at    time.Time
 }
@@ -27,16 +28,21 @@ func (c *crash) catch() {
 }
 
 func (c *crash) note(v any, stack []byte) {
-	c.once.Do(func() {
-		c.value, c.stack, c.at = v, stack, time.Now()
-		// Stopping needs the event loop, which may be the one that panicked.
-		go c.stop()
-	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.value != nil {
+		return
+	}
+	c.value, c.stack, c.at = v, stack, time.Now()
+	// Stopping needs the event loop, which may be the one that panicked.
+	go c.stop()
 }
 
 // report writes the stack to a file in dir and gives the one line for a person;
 // nil when nothing crashed. To be called when the terminal is restored.
 func (c *crash) report(dir string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.value == nil {
 		return nil
 	}

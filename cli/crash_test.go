@@ -118,3 +118,22 @@ func TestPanicLeavesTheTerminal(t *testing.T) {
 		})
 	}
 }
+
+// A panic may come while another one, or the leaving, is being looked at: nobody waits
+// for the commands under way.
+func TestCrashIsSafeToAskAbout(t *testing.T) {
+	dir := t.TempDir()
+	c := &crash{stop: func() {}}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			defer c.catch()
+			panic(fmt.Sprint("bomb ", i))
+		})
+		_ = c.report(dir)
+	}
+	all.Wait()
+	if err := c.report(dir); err == nil || !strings.Contains(err.Error(), "the report is in ") {
+		t.Fatal(err)
+	}
+}
