@@ -1,8 +1,6 @@
 package agents
 
 import (
-	"strconv"
-
 	tea "charm.land/bubbletea/v2"
 
 	"signalbox/model/acop"
@@ -313,11 +311,4 @@ func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
 		s.skip(rows, d)
 	}
 	return nil
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }

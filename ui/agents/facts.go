@@ -27,7 +27,7 @@ func workerFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
 		f.Add("if not", pane.Clean(r.ask.Consequence, 400), st.Muted)
 		f.AddProse("", r.ask.Detail, 400, st.Muted)
 	} else if a.Waiting > 0 {
-		f.Add("asks", count(a.Waiting, "claim request waits for a lead", "claim requests wait for a lead"), st.Wait)
+		f.Add("asks", kit.Plural(a.Waiting, "claim request waits for a lead", "claim requests wait for a lead"), st.Wait)
 	}
 	for _, k := range a.Conflicts[:min(3, len(a.Conflicts))] {
 		f.Add("overlap", text.ID(text.Head(k.ItemA+" / "+k.ItemB+": "+strings.Join(append(k.Paths, k.Symbols...), ", "), 1024)), st.Warn)
@@ -60,7 +60,7 @@ func leaseFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
 	f.Add("", pane.Window(st, barW)+" renew in this window", st.Muted)
 	renewed := "never"
 	if !l.RenewedAtUTC.IsZero() {
-		renewed = pane.Ago(l.RenewedAtUTC.Std(), c.OwnerNow()) + ", " + count(l.Renewals, "time", "times")
+		renewed = pane.Ago(l.RenewedAtUTC.Std(), c.OwnerNow()) + ", " + kit.Plural(l.Renewals, "time", "times")
 	}
 	f.Add("renewed", renewed, st.Text)
 	f.Add("claim beat", pane.Ago(l.HeartbeatAtUTC.Std(), c.OwnerNow()), st.Text)
