@@ -139,7 +139,7 @@ func (b *ownerBox) open(ctx context.Context, o ownerOptions) (err error) {
 	}()
 	if b.list == "" {
 		b.list = tokensFile(o.Data)
-		if b.tokens, b.LeadToken, err = ownLead(o.Data); err != nil {
+		if b.tokens, b.LeadToken, err = ownLead(ctx, o.Data); err != nil {
 			return err
 		}
 	}

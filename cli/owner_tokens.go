@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -122,8 +123,9 @@ const localLead = "lead-01"
 
 // ownLead gives the local box credentials of its own: the lead's token in
 // lead.token, its hash in tokens.yaml, both for this user alone. They are made
-// once and found again later.
-func ownLead(data string) (*owner.Tokens, string, error) {
+// once and found again later. ctx bounds waiting for another program that changes
+// the list.
+func ownLead(ctx context.Context, data string) (*owner.Tokens, string, error) {
 	listFile, tokenFile := tokensFile(data), leadTokenFile(data)
 	tokens, err := tokensIn(listFile)
 	if err != nil {
@@ -137,16 +139,18 @@ func ownLead(data string) (*owner.Tokens, string, error) {
 	if id, known := tokens.Principal(token); known && id == localLead {
 		return tokens, token, nil
 	}
-	if token, err = tokens.Add(localLead, acop.RoleLead); err != nil {
-		return nil, "", failf(exitUsage, "%s: %w", listFile, err)
-	}
-	// The token first: a crash in between leaves a token that nothing knows,
-	// and the next start makes a new one.
-	err = errors.Join(writePrivate(tokenFile, []byte(token+"\n")), writePrivate(listFile, tokens.YAML()))
-	if err == nil {
-		tokens, err = loadTokens(listFile) // from now on the file is what counts
-	}
+	err = changeTokens(ctx, listFile, func(t *owner.Tokens) error {
+		if token, err = t.Add(localLead, acop.RoleLead); err != nil {
+			return fmt.Errorf("%s: %w", listFile, err)
+		}
+		// The token first: a crash in between leaves a token that nothing knows,
+		// and the next start makes a new one.
+		return writePrivate(tokenFile, []byte(token+"\n"))
+	})
 	if err != nil {
+		return nil, "", err
+	}
+	if tokens, err = loadTokens(listFile); err != nil { // from now on the file is what counts
 		return nil, "", failf(exitFailed, "keep the lead's token in %s: %w", data, err)
 	}
 	return tokens, token, nil

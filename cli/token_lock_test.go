@@ -9,6 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"signalbox/model/acop"
+	owner "signalbox/server/acop"
 )
 
 // TestTokenLockHoldsOne: however many want it, one holds the lock at a time, also
@@ -70,5 +73,32 @@ func TestTokenLockEndsWithItsHolder(t *testing.T) {
 	}
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the tokens were changed without the lock")
+	}
+}
+
+// TestOwnLeadWaitsForTheLock: an owner that makes its lead while somebody changes the
+// list takes nobody's new token away.
+func TestOwnLeadWaitsForTheLock(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	err := changeTokens(t.Context(), tokensFile(data), func(tokens *owner.Tokens) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, _, err := ownLead(ctx, data); err == nil {
+			t.Error("the lead is made in the midst of another change")
+		}
+		_, err := tokens.Add("worker-7", acop.RoleWorker)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, lead, err := ownLead(t.Context(), data)
+	if err != nil || tokens.Credentials("worker-7") != 1 {
+		t.Fatalf("the tokens of %v (%v)", tokens, err)
+	}
+	again, same, err := ownLead(t.Context(), data)
+	if id, _ := again.Principal(lead); err != nil || same != lead || id != localLead {
+		t.Errorf("the lead is not found again: %q (%v)", id, err)
 	}
 }
