@@ -113,6 +113,7 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 	}
 	defer closeLog()
 	o.Log = log
+	hup := hangUps() // before anybody can know that there is an owner to hang up on
 	b, err := openOwner(ctx, o)
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 		return errors.Join(err, b.Close())
 	}
 	log.Info("serving", "url", b.URL, "data", b.Data)
-	go b.reloadOn(ctx, hangUps())
+	go b.reloadOn(ctx, hup)
 	err = b.Wait(ctx)
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
