@@ -71,16 +71,13 @@ func (g *globals) printCompacted(c store.Compacted) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(g.sys.Stdout, string(b))
-		return err
+		return printed(fmt.Fprintln(g.sys.Stdout, string(b)))
 	}
 	if c.Nothing {
-		_, err := fmt.Fprintf(g.sys.Stdout, "Nothing to leave behind: history begins at revision %d and is all to be kept.\n", c.Tail)
-		return err
+		return printed(fmt.Fprintf(g.sys.Stdout, "Nothing to leave behind: history begins at revision %d and is all to be kept.\n", c.Tail))
 	}
-	_, err := fmt.Fprintf(g.sys.Stdout, "%s became %d, %s became %s. History begins at revision %d; the log still ends at %d.\n",
-		plural(int(c.RecordsBefore), "record", "records"), c.RecordsAfter, megabytes(c.BytesBefore), megabytes(c.BytesAfter), c.Tail, c.Last)
-	return err
+	return printed(fmt.Fprintf(g.sys.Stdout, "%s became %d, %s became %s. History begins at revision %d; the log still ends at %d.\n",
+		plural(int(c.RecordsBefore), "record", "records"), c.RecordsAfter, megabytes(c.BytesBefore), megabytes(c.BytesAfter), c.Tail, c.Last))
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -134,12 +134,16 @@ func (g *globals) tokenAdd(ctx context.Context, path, identity string, role acop
 	}
 	known := g.awaitToken(ctx, path, token)
 	if g.json {
-		return json.NewEncoder(g.sys.Stdout).Encode(map[string]any{"identity": identity, "role": role, "token": token})
+		err = stdoutError(json.NewEncoder(g.sys.Stdout).Encode(map[string]any{"identity": identity, "role": role, "token": token}))
+	} else {
+		err = printed(fmt.Fprintln(g.sys.Stdout, token))
 	}
-	if err := printed(fmt.Fprintln(g.sys.Stdout, token)); err != nil {
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(g.sys.Stderr, "%s may come in as %s; this token is not shown again\n", text.ID(identity), role)
+	if !g.json {
+		fmt.Fprintf(g.sys.Stderr, "%s may come in as %s; this token is not shown again\n", text.ID(identity), role)
+	}
 	if !known {
 		fmt.Fprintln(g.sys.Stderr, "the running owner has not taken it over yet; its log says why if it does not")
 	}
@@ -161,7 +165,7 @@ func (g *globals) tokenList(path string) error {
 		for _, c := range t.Callers() {
 			lines = append(lines, line{c.Identity, c.Role, t.Credentials(c.Identity)})
 		}
-		return json.NewEncoder(g.sys.Stdout).Encode(lines)
+		return stdoutError(json.NewEncoder(g.sys.Stdout).Encode(lines))
 	}
 	rows := newTable("IDENTITY", "ROLE", "TOKENS")
 	for _, c := range t.Callers() {
@@ -188,7 +192,7 @@ func (g *globals) tokenRevoke(ctx context.Context, path, identity string) error 
 		return err
 	}
 	if g.json {
-		return printed(0, json.NewEncoder(g.sys.Stdout).Encode(map[string]any{"identity": identity, "revoked": n}))
+		return stdoutError(json.NewEncoder(g.sys.Stdout).Encode(map[string]any{"identity": identity, "revoked": n}))
 	}
 	fmt.Fprintf(g.sys.Stderr, "%s taken away from %s\n", plural(n, "token", "tokens"), text.ID(identity))
 	return nil
