@@ -64,7 +64,7 @@ func titleOf(it *acop.Item, w int) string {
 
 // titleStyle is brighter for a moment after a change.
 func titleStyle(c *screen.Ctx, it *acop.Item) theme.Style {
-	if t, ok := c.State.Changed[it.ID()]; ok && c.Now.Sub(t) < freshFor {
+	if t, ok := c.State.Changed[it.ID()]; ok && c.Now.Sub(t) < screen.FreshFor {
 		return c.Styles.Fresh
 	}
 	if columnOf(it.Status()) == closed {

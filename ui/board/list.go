@@ -2,7 +2,6 @@ package board
 
 import (
 	"strings"
-	"time"
 
 	"signalbox/model/acop"
 	"signalbox/model/text"
@@ -11,9 +10,6 @@ import (
 	"signalbox/ui/screen"
 	"signalbox/ui/theme"
 )
-
-// freshFor is how long a change stays bright.
-const freshFor = 1500 * time.Millisecond
 
 // The columns of the list.
 const (

@@ -2,7 +2,6 @@ package feed
 
 import (
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -233,9 +232,6 @@ func (s *Screen) link(c *screen.Ctx, p *acop.Posted) screen.Intent {
 	}
 	return nil
 }
-
-// freshFor is how long a new entry stays bright.
-const freshFor = 1500 * time.Millisecond
 
 // kindMark gives glyph and word of an entry kind.
 func kindMark(k acop.EntryKind) (glyph, word string) {

@@ -81,7 +81,7 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
 	case c.State.SupersededBy(e.EntryID) != "":
 		glyph, word = st.G.Link, "superseded"
 		kind, body, muted = st.Dimmed, st.Dimmed, st.Dimmed
-	case c.OwnerNow().Sub(e.CreatedAtUTC.Std()) < freshFor:
+	case c.OwnerNow().Sub(e.CreatedAtUTC.Std()) < screen.FreshFor:
 		body = st.Fresh
 	}
 	return tb.Row(st, sel, []pane.Cell{

@@ -2,7 +2,6 @@ package log
 
 import (
 	"fmt"
-	"time"
 
 	"signalbox/model/text"
 	"signalbox/ui/kit"
@@ -79,7 +78,7 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
 	sel, mark := s.list.Margin(c, i, screen.Target{Kind: screen.KindEvent, ID: fmt.Sprint(s.num(c, i))})
 	glyph, style := outcomeMark(st, l.Outcome)
 	body := st.Text
-	if c.Now.Sub(l.At) < freshFor && !l.routine() {
+	if c.Now.Sub(l.At) < screen.FreshFor && !l.routine() {
 		body = st.Fresh
 	}
 	cells := []pane.Cell{
@@ -99,9 +98,6 @@ func (s *Screen) row(c *screen.Ctx, tb pane.Table, i int) string {
 	}
 	return tb.Row(st, sel, cells)
 }
-
-// freshFor is how long a new line stays bright.
-const freshFor = 1500 * time.Millisecond
 
 // outcomeMark keeps colour for what did not simply happen.
 func outcomeMark(st *theme.Styles, outcome string) (string, theme.Style) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"signalbox/model/acmp"
 	"signalbox/model/fleet"
@@ -117,12 +116,9 @@ func (s *Screen) askRow(c *screen.Ctx, a *fleet.Ask, selected bool, ws []int, w 
 	return kit.Row(st, sel, w, cells...)
 }
 
-// freshFor is how long a row is brighter after its object changed.
-const freshFor = 1500 * time.Millisecond
-
 func freshness(c *screen.Ctx, a *fleet.Ask) theme.Style {
 	for _, id := range []string{a.WorkItemID, a.TaskID} {
-		if at, ok := c.State.Changed[id]; ok && c.Now.Sub(at) < freshFor {
+		if at, ok := c.State.Changed[id]; ok && c.Now.Sub(at) < screen.FreshFor {
 			return c.Styles.Fresh
 		}
 	}

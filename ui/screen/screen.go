@@ -22,6 +22,9 @@ const (
 	Log    ID = "log"
 )
 
+// FreshFor is how long what has changed is drawn brighter.
+const FreshFor = 1500 * time.Millisecond
+
 // Ctx is what a screen sees during one call. It must not be kept.
 type Ctx struct {
 	State  *fleet.State
