@@ -91,7 +91,7 @@ func (p *Provider) newTask(ip acmp.InvokeParams, principal string) *Task {
 		id: ip.TaskID, principal: principal, params: ip, limits: &p.opts.Limits,
 		deadline: time.Now().Add(timeout),
 		interval: now.interval, grace: now.grace,
-		input: newInput(), returned: make(chan struct{}), recorded: make(chan struct{}), onDone: p.ended,
+		input: newInput(), returned: make(chan struct{}), recorded: make(chan struct{}), onDone: p.ended, all: &p.held,
 		waiters: map[*waiter]struct{}{}, room: make(chan struct{}),
 	}
 	// Its context is no child of the request's: it outlives the request (D-01), and

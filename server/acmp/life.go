@@ -125,6 +125,7 @@ func (t *Task) finishIf(still func() bool, o *outcome, cause error) bool {
 		return false
 	}
 	t.outcome = o
+	t.all.Add(-int64(t.bytes)) // from here on it counts among the outcomes
 	t.endedAt = time.Now()
 	t.held = nil
 	for _, tm := range []*time.Timer{t.timer, t.orphan} {
@@ -195,7 +196,7 @@ func (t *Task) detach(w *waiter) {
 
 func (t *Task) wakeProducerLocked() {
 	close(t.room)
-	t.room = make(chan struct{})
+	t.room, t.full = make(chan struct{}), false
 }
 
 // errReplayGone tells a stream that the chunks it needs are no longer held.
@@ -221,7 +222,7 @@ func (t *Task) advance(w *waiter, limit int) (seq int64, chunks []acmp.Payload, 
 			seq = w.next
 			w.next += int64(len(chunks))
 			last = t.final && w.next == t.base+int64(len(t.chunks))
-			if t.bytes > t.limits.TaskBytes/2 {
+			if t.full {
 				t.wakeProducerLocked()
 			}
 			return seq, chunks, last, nil, nil

@@ -58,6 +58,7 @@ type Limits struct {
 	MessageBytes    int           // one JSON-RPC message; 16 MiB
 	TaskBytes       int           // output held of one task; 64 MiB
 	TotalBytes      int           // outcomes held of finished tasks; 256 MiB
+	RunningBytes    int           // output held of all running tasks, above which each keeps to 1 MiB; 256 MiB
 	RunningTasks    int           // tasks running or waiting; 4096
 	Outcomes        int           // outcomes held; 65536
 	Tombstones      int           // ids remembered of outcomes no longer held; 262144
@@ -75,6 +76,8 @@ type Limits struct {
 type Options struct {
 	// ProviderID is self-reported, of the form agent:name:region.
 	ProviderID string
+	// Version is that of the program, for MCP's serverInfo; "" is "dev".
+	Version string
 	// HeartbeatInterval is the nominal interval of heartbeats, whole
 	// milliseconds; 0 means that none are advertised or sent.
 	HeartbeatInterval time.Duration
@@ -212,6 +215,7 @@ func (l *Limits) setDefaults() {
 	def(&l.MessageBytes, 16<<20)
 	def(&l.TaskBytes, 64<<20)
 	def(&l.TotalBytes, 256<<20)
+	def(&l.RunningBytes, 256<<20)
 	def(&l.RunningTasks, 4096)
 	def(&l.Outcomes, 65536)
 	def(&l.Tombstones, 262144)

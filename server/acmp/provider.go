@@ -1,6 +1,7 @@
 package acmp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -32,6 +33,7 @@ type Provider struct {
 	server  *mcp.Server // answers on HTTP
 	handler http.Handler
 	runner  *runner
+	held    atomic.Int64 // output held of running tasks, in bytes
 
 	life      context.Context // parent of the tasks'
 	end       context.CancelFunc
@@ -70,9 +72,11 @@ func New(ctx context.Context, opts Options) (*Provider, error) {
 	return p, nil
 }
 
-// newServer makes the MCP server that answers all that is not ACMP's.
+// newServer makes the MCP server that answers all that is not ACMP's. It bears the
+// provider's id, so that a buyer knows who answers before the first result.
 func (p *Provider) newServer() *mcp.Server {
-	return mcp.NewServer(&mcp.Implementation{Name: "signalbox", Version: acmp.Version}, &mcp.ServerOptions{
+	self := &mcp.Implementation{Name: cmp.Or(p.opts.ProviderID, "signalbox"), Version: cmp.Or(p.opts.Version, "dev")}
+	return mcp.NewServer(self, &mcp.ServerOptions{
 		Logger: slog.New(slog.DiscardHandler), // the SDK logs whole messages
 		Capabilities: &mcp.ServerCapabilities{
 			Extensions: map[string]any{acmp.ExtensionID: liveSettings{p}},

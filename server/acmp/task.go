@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"signalbox/model/acmp"
@@ -33,6 +34,7 @@ type Task struct {
 	restored  bool          // from the journal: it never ran here
 	onDone    func(*Task)   // tells the table, once, without t.mu
 	recording sync.Mutex    // keeps the records of the journal in order; before mu
+	all       *atomic.Int64 // bytes of all running tasks together; nil for one from the journal
 
 	mu       sync.Mutex
 	waiters  map[*waiter]struct{}
@@ -43,6 +45,7 @@ type Task struct {
 	held     *outcome
 	outcome  *outcome
 	room     chan struct{} // closed and replaced when a waiter has read on
+	full     bool          // somebody waits for room
 	progress *float64
 	detail   string
 	timer    *time.Timer // deadline
@@ -141,7 +144,7 @@ func (t *Task) emitValid(p acmp.Payload, final bool) error {
 		}
 		if !t.canWaitLocked() {
 			t.mu.Unlock()
-			t.finish(tooLarge(t.id, t.limits.TaskBytes), errDone)
+			t.finish(t.tooLarge(), errDone)
 			return errNotRunning
 		}
 		t.mu.Unlock()
@@ -153,7 +156,7 @@ func (t *Task) emitValid(p acmp.Payload, final bool) error {
 		t.mu.Lock()
 	}
 	t.chunks = append(t.chunks, p)
-	t.bytes += len(p.Data) + chunkOverhead
+	t.holdLocked(len(p.Data) + chunkOverhead)
 	t.final = final
 	for w := range t.waiters {
 		w.poke()
@@ -169,7 +172,8 @@ const chunkOverhead = 64
 // bound is reached. It returns nil when n bytes fit, else a channel that is closed
 // when somebody has read on.
 func (t *Task) makeRoomLocked(n int) <-chan struct{} {
-	if t.bytes+n <= t.limits.TaskBytes || len(t.chunks) == 0 {
+	bound := t.boundLocked()
+	if t.bytes+n <= bound || len(t.chunks) == 0 {
 		return nil
 	}
 	read, streams := int64(math.MaxInt64), 0
@@ -181,15 +185,48 @@ func (t *Task) makeRoomLocked(n int) <-chan struct{} {
 	if streams > 0 && t.canWaitLocked() {
 		drop := int(read - t.base)
 		for i := range drop {
-			t.bytes -= len(t.chunks[i].Data) + chunkOverhead
+			t.holdLocked(-len(t.chunks[i].Data) - chunkOverhead)
 		}
 		t.chunks = t.chunks[drop:] // not cleared: a stream may be encoding them
 		t.base = read
 	}
-	if t.bytes+n <= t.limits.TaskBytes || len(t.chunks) == 0 {
+	if t.bytes+n <= bound || len(t.chunks) == 0 {
 		return nil
 	}
+	t.full = true
 	return t.room
+}
+
+// holdLocked counts n more bytes of output, of this task and of all that run.
+func (t *Task) holdLocked(n int) {
+	t.bytes += n
+	t.all.Add(int64(n))
+}
+
+// shareBytes is the output that a running task may hold whatever the others do, in
+// bytes.
+const shareBytes = 1 << 20
+
+// boundLocked is how much output the task may hold now. Once all together hold their
+// bound, one that can wait for its readers goes on with its share. One that cannot has
+// as much again to share with its like, and fails beyond.
+func (t *Task) boundLocked() int {
+	over := t.all.Load() - int64(t.limits.RunningBytes)
+	if over <= 0 || !t.canWaitLocked() && over <= int64(t.limits.RunningBytes) {
+		return t.limits.TaskBytes
+	}
+	return min(t.limits.TaskBytes, shareBytes)
+}
+
+// tooLarge is the end of a task that holds more than it may and cannot wait.
+func (t *Task) tooLarge() *outcome {
+	t.mu.Lock()
+	bound := t.boundLocked()
+	t.mu.Unlock()
+	if bound < t.limits.TaskBytes {
+		return internalError(t.id, "the provider holds as much output of running tasks as it can; stream the output, or try again later")
+	}
+	return tooLarge(t.id, t.limits.TaskBytes)
 }
 
 // canWaitLocked reports whether more output than the bound may be produced: only
