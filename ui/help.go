@@ -51,9 +51,8 @@ func withReasons(in []helpLine, w int) []helpLine {
 		if l.hint.why != "" {
 			why := "not now: " + l.hint.why
 			if again {
-				why = "likewise"
-			}
-			if text.Width(l.hint.help)+text.Width(why)+3 <= w {
+				l.hint.help += " (likewise)"
+			} else if text.Width(l.hint.help)+text.Width(why)+3 <= w {
 				l.hint.help += " (" + why + ")"
 			} else {
 				notes = text.Wrap(why, max(1, w-2))
