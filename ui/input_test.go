@@ -154,15 +154,19 @@ func TestKeyRowOfHelpAndPalette(t *testing.T) {
 	})
 }
 
-// A new task is selected although its first fact comes after the answer; a key in
-// between keeps the cursor where the person put it.
+// A new task is selected although its first fact comes after the answer; a key or a
+// click in between keeps the cursor where the person put it.
 func TestNewTaskIsSelected(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		for _, key := range []string{"", "down"} {
+		for _, key := range []string{"", "down", "click"} {
 			r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
 			r.Keys("i", "enter", "enter")
 			r.Must("─ Tasks")
-			if key != "" {
+			switch key {
+			case "":
+			case "click":
+				r.Click(r.Find("task_a7"))
+			default:
 				r.Keys(key)
 			}
 			r.facts(uitest.TaskFacts("task_1", "fresh", time.Now().Add(time.Minute))...)

@@ -43,6 +43,7 @@ func (m *Model) onClick(msg tea.MouseClickMsg) tea.Cmd {
 	if msg.Button != tea.MouseLeft || m.size.rects.Small {
 		return nil
 	}
+	m.rooms.wanted = screen.Target{}
 	r := m.size.rects
 	switch {
 	case r.Keys.Has(msg.X, msg.Y) && (m.input.mode != inputFilter && m.input.mode != inputPrompt || len(m.dialogs) > 0):

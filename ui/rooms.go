@@ -24,7 +24,7 @@ type rooms struct {
 	loadID   int // of the newest request for a sheet's detail
 	lastFact time.Time
 	// wanted is a task just started, to be selected when its first fact comes;
-	// the next key lets it go.
+	// the next key or click lets it go.
 	wanted screen.Target
 }
 
