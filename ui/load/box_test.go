@@ -178,8 +178,10 @@ func (b *box) stream(stop <-chan struct{}) {
 		case <-stop:
 			return
 		case now := <-t.C:
-			// What a late tick missed is made up for: the rate holds.
-			n := int(now.Sub(begin).Seconds()*perSecond) - given
+			// What a late tick missed is made up for: the rate holds. A tick tells
+			// when it was due, which on a machine that stood still may be earlier
+			// than the one before it told.
+			n := max(0, int(now.Sub(begin).Seconds()*perSecond)-given)
 			given += n
 			b.prog.Send(ui.FactsMsg{Facts: chunks(n, &seq, now, line)})
 		}
