@@ -119,7 +119,8 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 	defer brk.stop()
 	out := newInvokeOutput(g, brk)
 	b, err := buyer.New(buyer.Options{
-		Providers: specs, StateDir: g.invokeDir(), Transcripts: conf.Transcripts.bounds(), Events: out.event, NoReattach: true, Watchdog: watchdogArgv(),
+		Providers: specs, StateDir: g.invokeDir(), Transcripts: conf.Transcripts.bounds(), Events: out.event, NoReattach: true,
+		Watchdog: watchdogArgv(), Version: build().Version,
 	})
 	if err != nil {
 		return failf(exitUsage, "%w", err)

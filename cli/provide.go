@@ -146,6 +146,7 @@ func (f *provideFlags) check() error {
 func (f *provideFlags) options(conf acmp.Config, keys *provideKeys, log *slog.Logger) acmp.Options {
 	opts := acmp.Options{
 		ProviderID:        conf.ProviderID,
+		Version:           build().Version,
 		HeartbeatInterval: conf.HeartbeatInterval,
 		Grace:             conf.Grace,
 		OfferValid:        conf.OfferValid,
