@@ -162,8 +162,29 @@ func decideSupersede(d *desk, r *request) (*verdict, *core.Error) {
 	if dr.item.Status().Terminal() {
 		return nil, refusal(dr.item, "superseded")
 	}
+	if d.leadsTo(r.SupersededBy, r.WorkItemID) {
+		return nil, core.Errorf(core.CodeItemSuperseded, "the successor was itself superseded by this item").
+			With("work_item_id", r.SupersededBy).With("superseded_by_work_item_id", r.WorkItemID)
+	}
 	dr.item.SupersededBy = r.SupersededBy
 	return closeItem(dr, core.StatusSuperseded, core.Event{Family: core.FamilySupersessionNotice, Verb: string(core.VerbSupersede), Reason: r.Reason})
+}
+
+// leadsTo tells whether who follows the successors of an item comes to another
+// one: such a follower would go in a circle (D-34).
+func (d *desk) leadsTo(from, to string) bool {
+	for seen := map[string]bool{}; from != "" && !seen[from]; {
+		if from == to {
+			return true
+		}
+		seen[from] = true
+		it, known := d.book.Item(from)
+		if !known {
+			return false
+		}
+		from = it.SupersededBy
+	}
+	return false
 }
 
 // decideSendBack replaces completed work by a new item that says what is

@@ -20,6 +20,7 @@ type littleItem struct {
 	review            bool // a review_required blocker is open
 	completedBy       string
 	acceptedBy        string
+	successor         string
 }
 
 type littleClaim struct {
@@ -224,6 +225,14 @@ func (l *little) moveItem(i *littleItem, verb, other string) said {
 	case "cancel", "supersede":
 		if i.terminal() {
 			return no(i)
+		}
+		if verb == "supersede" {
+			for next := l.items[other]; next != nil; next = l.items[next.successor] {
+				if next == i {
+					return said{409, core.CodeItemSuperseded}
+				}
+			}
+			i.successor = other
 		}
 		l.close(i, map[string]core.Status{"cancel": core.StatusCancelled, "supersede": core.StatusSuperseded}[verb])
 	case "consume":
