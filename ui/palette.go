@@ -27,7 +27,9 @@ type command struct {
 
 type commands []command
 
-func (c commands) String(i int) string { return c[i].all }
+// String and Len let scattered letters be looked for in names. In descriptions they
+// would be found everywhere.
+func (c commands) String(i int) string { return c[i].name }
 func (c commands) Len() int            { return len(c) }
 
 func (m *Model) openPalette([]subject) tea.Cmd {
@@ -52,8 +54,14 @@ func (m *Model) search() {
 	// all hits are ranked before the list is cut.
 	low := strings.ToLower(needle)
 	var ranked [ranks]commands
-	for _, hit := range fuzzy.FindFrom(needle, all) {
-		if r := rank(&all[hit.Index], low); len(ranked[r]) < paletteLimit {
+	words := strings.Fields(low)
+	for i := range all {
+		if r := rank(&all[i], low, words); r < scattered && len(ranked[r]) < paletteLimit {
+			ranked[r] = append(ranked[r], all[i])
+		}
+	}
+	for _, hit := range fuzzy.FindFrom(needle, all) { // the best first
+		if r := rank(&all[hit.Index], low, words); r == scattered && len(ranked[r]) < paletteLimit {
 			ranked[r] = append(ranked[r], all[hit.Index])
 		}
 	}
@@ -82,11 +90,16 @@ func firstPick(found commands, needle string) int {
 	return 0
 }
 
-// ranks is how many answers rank has.
-const ranks = 4
+// scattered is the rank of what fits by letters of its name that do not stand
+// together, and ranks how many answers rank has.
+const (
+	scattered = 4
+	ranks     = scattered + 1
+)
 
-// rank groups what fits low, which is in lower case; 0 comes first.
-func rank(c *command, low string) int {
+// rank groups what fits low, which is in lower case and consists of words; 0 comes
+// first. Whether letters stand scattered in a name is left to the caller.
+func rank(c *command, low string, words []string) int {
 	name := strings.ToLower(c.name)
 	switch {
 	case (c.kind == "action" || c.kind == "screen") && strings.HasPrefix(name, low):
@@ -95,6 +108,12 @@ func rank(c *command, low string) int {
 		return 1
 	case strings.Contains(name, low):
 		return 2
+	}
+	all := strings.ToLower(c.all)
+	for _, w := range words {
+		if !strings.Contains(all, w) {
+			return scattered
+		}
 	}
 	return 3
 }
@@ -148,7 +167,11 @@ func (m *Model) objectCommands() commands {
 	slices.Sort(ids)
 	for _, id := range ids {
 		it := m.state.Items[id]
-		out = append(out, command{kind: "item", name: text.ID(id), note: clean(string(it.Status())) + " " + headline(it),
+		note := clean(string(it.Status()))
+		if h := it.Holder(); h != "" {
+			note += " by " + clean(h)
+		}
+		out = append(out, command{kind: "item", name: text.ID(id), note: note + " " + headline(it),
 			run: func(m *Model) tea.Cmd { return m.openSheet(screen.Item(id, it.Revision)) }})
 	}
 	return out

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,6 +37,31 @@ func TestPaletteFindsActionsAmongManyItems(t *testing.T) {
 		}
 		if n := len(m.input.found); n > paletteLimit {
 			t.Errorf("%q: %d are listed", typed, n)
+		}
+	}
+}
+
+// Letters scattered over a description find nothing; what somebody holds is found by
+// the holder, several words in any order, and a name by its scattered letters.
+func TestPaletteFindsWhatWasMeant(t *testing.T) {
+	m := model(t, Options{})
+	m.openPalette(nil)
+	for typed, want := range map[string][]string{
+		"worker-2":     {"worker-2", "work:http:pool"},
+		"table draw":   {"work:ui:table"},
+		"rvk":          {"revoke"},
+		"wrkhttppool":  {"work:http:pool"},
+		"zzzz":         nil,
+		"index events": {"work:db:index"},
+	} {
+		m.input.ed.Set(typed)
+		m.search()
+		var got []string
+		for _, c := range m.input.found {
+			got = append(got, c.name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q finds %q, want %q", typed, got, want)
 		}
 	}
 }
