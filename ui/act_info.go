@@ -73,7 +73,11 @@ func (m *Model) dependentLines(it *acop.Item) []dialog.Line {
 	for i, id := range ids {
 		short[i] = shortID(id, 24)
 	}
-	return []dialog.Line{label("unblocks", fmt.Sprintf("%d: %s", m.state.Blocks(it.ID()), shortList(short, 3)), dialog.Plain)}
+	names := shortList(short, 3)
+	if all := m.state.Blocks(it.ID()); all > len(ids) {
+		names += fmt.Sprintf(", %d in all", all)
+	}
+	return []dialog.Line{label("unblocks", names, dialog.Plain)}
 }
 
 // listInfo lists the targets of a bulk act.
