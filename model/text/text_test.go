@@ -325,3 +325,18 @@ func BenchmarkOutputLine(b *testing.B) {
 		})
 	}
 }
+
+// Breaking a text costs no more than the text: an agent must not stall a screen by its
+// length. Measuring the rest anew for each row would take minutes here.
+func TestWrapIsLinear(t *testing.T) {
+	long := strings.Join(Block(strings.Repeat("👨‍👩‍👧 word ", 60_000)), "")
+	begin := time.Now()
+	rows := Wrap(long, 80)
+	if took := time.Since(begin); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	bare := strings.NewReplacer(" ", "").Replace
+	if bare(strings.Join(rows, "")) != bare(long) {
+		t.Error("something was lost")
+	}
+}

@@ -56,6 +56,10 @@ func ClipMark(s string, n int, mark string) string {
 func prefix(s string, n int) int {
 	i, w := 0, 0
 	for i < len(s) {
+		if k := asciiRun(s[i:min(len(s), i+n-w+1)]); k > 1 {
+			// All but the last of a run are clusters of their own whatever follows.
+			i, w = i+k-1, w+k-1
+		}
 		b, cw := cluster(s[i:])
 		if w+cw > n {
 			break
@@ -158,8 +162,12 @@ func Wrap(s string, n int) []string {
 		return nil
 	}
 	var rows []string
-	for Width(s) > n {
+	for {
+		// Measuring the row and not the rest keeps the cost of a long text linear.
 		i := prefix(s, n)
+		if i == len(s) {
+			break
+		}
 		if i == 0 { // one wide character in one cell
 			i, _ = cluster(s)
 			rows = append(rows, " ")

@@ -25,6 +25,7 @@ type page struct {
 	c    *screen.Ctx
 	w    int
 	want string // only lines that hold this, in lower case
+	kept map[proseKey][]string
 	out  []string
 }
 
@@ -47,13 +48,17 @@ func (p *page) section(title string) {
 }
 
 func (p *page) fact(label, s string, style theme.Style) {
-	st := p.c.Styles
-	for i, row := range text.Wrap(s, max(1, p.w-labelCells)) {
-		if i > 0 {
-			label = ""
-		}
-		p.add(st.Muted.Render(kit.Fit(st.G, label, labelCells, false))+style.Render(row), label+" "+row)
+	for i, row := range text.Wrap(s, p.cells()) {
+		p.row(first(i, label), row, style)
 	}
+}
+
+// cells is the room of a fact beside its label.
+func (p *page) cells() int { return max(1, p.w-labelCells) }
+
+func (p *page) row(label, row string, style theme.Style) {
+	st := p.c.Styles
+	p.add(st.Muted.Render(kit.Fit(st.G, label, labelCells, false))+style.Render(row), label+" "+row)
 }
 
 // proseBytes bounds how much of one text the sheet reads.
@@ -61,16 +66,58 @@ const proseBytes = 8 << 10
 
 // prose is a fact whose text, behind a clean prefix, is prose of several lines.
 func (p *page) prose(label, prefix, raw string, style theme.Style) {
-	for i, line := range text.Block(text.Head(raw, proseBytes)) {
-		if i == 0 {
-			line = prefix + line
-		}
-		p.fact(first(i, label), line, style)
+	p.bounded(label, prefix, raw, proseBytes, 0, style)
+}
+
+// bounded is prose of at most limit bytes and most lines, 0 for any number of them.
+// What is left out is marked.
+func (p *page) bounded(label, prefix, raw string, limit, most int, style theme.Style) {
+	for i, row := range p.wrapped(proseKey{prefix, text.Head(raw, limit), len(raw) > limit, most, p.cells()}) {
+		p.row(first(i, label), row, style)
 	}
 }
 
+// proseKey is what the rows of a text depend on.
+type proseKey struct {
+	prefix, raw string
+	cut         bool // raw is not all of it
+	most, cells int
+}
+
+// keptProse is how many broken texts are kept for the next frame. An item may have
+// hundreds of long ones; to clean and break them is dear, to find them is not.
+const keptProse = 1024
+
+func (p *page) wrapped(k proseKey) []string {
+	if rows, ok := p.kept[k]; ok {
+		return rows
+	}
+	lines, cut := text.Block(k.raw), k.cut
+	if k.most > 0 && len(lines) > k.most {
+		lines, cut = lines[:k.most], true
+	}
+	var rows []string
+	for i, line := range lines {
+		if i == 0 {
+			line = k.prefix + line
+		}
+		rows = append(rows, text.Wrap(line, k.cells)...)
+	}
+	if cut {
+		rows = append(rows, p.c.Styles.G.Ellipsis)
+	}
+	if len(p.kept) >= keptProse {
+		clear(p.kept)
+	}
+	p.kept[k] = rows
+	return rows
+}
+
 func (s *Sheet) lines(c *screen.Ctx) []string {
-	p := &page{c: c, w: c.W, want: strings.ToLower(s.filter)}
+	if s.kept == nil {
+		s.kept = map[proseKey][]string{}
+	}
+	p := &page{c: c, w: c.W, want: strings.ToLower(s.filter), kept: s.kept}
 	it := s.known(c)
 	if it == nil {
 		why := "reading it from the owner"
@@ -95,11 +142,8 @@ func (p *page) head(it *acop.Item) {
 	if w.Title != "" {
 		p.prose("title", "", w.Title, st.Text)
 	}
-	for i, l := range text.Block(w.Summary) {
-		if w.Summary == "" || i == 12 {
-			break
-		}
-		p.fact(first(i, "summary"), l, st.Text)
+	if w.Summary != "" {
+		p.bounded("summary", "", w.Summary, proseBytes, 12, st.Text)
 	}
 	glyph, word, style := kit.StatusMark(st, it.Status())
 	p.fact("state", glyph+" "+word+" since "+p.when(it.StatusSinceUTC), style)
@@ -304,11 +348,8 @@ func (s *Sheet) entries(p *page, it *acop.Item) {
 			head += " (superseded by " + text.ID(by) + ")"
 		}
 		p.prose(kit.Clock(p.c.State.FromOwner(n.CreatedAtUTC), true), pane.Clean(n.AuthorAgentUID, 30)+" "+head+": ", n.Summary, style)
-		for i, l := range text.Block(text.Head(n.Details, 4000)) {
-			if n.Details == "" || i == 8 {
-				break
-			}
-			p.fact("", l, st.Muted)
+		if n.Details != "" {
+			p.bounded("", "", n.Details, 4000, 8, st.Muted)
 		}
 	}
 }

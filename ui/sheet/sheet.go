@@ -31,6 +31,7 @@ type Sheet struct {
 	filter string
 	h      int
 	total  int
+	kept   map[proseKey][]string // broken texts, see keptProse
 }
 
 // New opens the sheet of t's work item.
