@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 
@@ -80,7 +81,7 @@ func (l *list) errorf(line int, format string, args ...any) error {
 var (
 	taskLine   = regexp.MustCompile(`^([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+)\[([ xX])\](?:[ \t]+(.*))?$`)
 	headLine   = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	fenceLine  = regexp.MustCompile("^[ \t]*(```+|~~~+)")
+	fenceLine  = regexp.MustCompile("^[ \t]*(?:(```+)[^`]*|(~~~+).*)$")
 	idComment  = regexp.MustCompile(`[ \t]*<!--[ \t]*id:[ \t]*(\S+)[ \t]*-->[ \t]*$`)
 	attributes = regexp.MustCompile(`(?:^|[ \t]+)\{([^{}\\]*)\}[ \t]*$`)
 	// almostTask is what somebody meant to be a task.
@@ -95,6 +96,14 @@ var looksLikeList = regexp.MustCompile(`(?m)^[-*+] \[[ xX]\] \S`)
 func readList(name string, raw []byte, flags listSettings) (*list, error) {
 	raw = []byte(strings.TrimPrefix(string(raw), "\ufeff"))
 	l := &list{name: name, lines: strings.Split(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\n")}
+	for i, s := range l.lines {
+		switch {
+		case !utf8.ValidString(s):
+			return nil, l.errorf(i+1, "the text is not UTF-8; save the file as UTF-8")
+		case strings.ContainsRune(s, '\r'):
+			return nil, l.errorf(i+1, "a line ends in a way that is not read here; save the file with line ends of Unix or Windows")
+		}
+	}
 	body, err := l.frontMatter()
 	if err != nil {
 		return nil, err
@@ -109,7 +118,12 @@ func readList(name string, raw []byte, flags listSettings) (*list, error) {
 			return nil, err
 		}
 	}
-	if len(l.tasks) == 0 {
+	switch {
+	case r.fence != "":
+		return nil, l.errorf(r.from, "the block of code that begins here has no end; close it with %s", r.fence)
+	case r.comment:
+		return nil, l.errorf(r.from, "the comment that begins here has no end; close it with -->")
+	case len(l.tasks) == 0:
 		return nil, fmt.Errorf("%s holds no task; a task is a line like `- [ ] text`", name)
 	}
 	return l, l.finish()
@@ -139,18 +153,28 @@ func (l *list) frontMatter() (int, error) {
 // listReader goes through a list line by line.
 type listReader struct {
 	*list
-	heads []string // the headings above, by level
-	open  []*task  // the task above and those around it
-	blank int      // empty lines since the last one
-	fence string   // what ends the block of code; "" outside of one
+	heads   []string // the headings above, by level
+	open    []*task  // the task above and those around it
+	blank   int      // empty lines since the last one
+	fence   string   // what ends the block of code; "" outside of one
+	comment bool     // inside of a comment of several lines
+	from    int      // line at which the block or comment begins
 }
 
 func (r *listReader) take(n int, s string) error {
 	if r.fence != "" {
-		if strings.HasPrefix(strings.TrimSpace(s), r.fence) {
+		// A longer row ends it as well, but nothing may stand behind it.
+		if end := strings.TrimSpace(s); strings.HasPrefix(end, r.fence) && strings.Trim(end, r.fence[:1]) == "" {
 			r.fence = ""
 		}
 		r.note(s, true)
+		return nil
+	}
+	if begins := strings.HasPrefix(strings.TrimSpace(s), "<!--"); r.comment || begins { // what is taken out is no task and no note
+		if begins && !r.comment {
+			r.from = n
+		}
+		r.comment = !strings.Contains(s, "-->")
 		return nil
 	}
 	if strings.TrimSpace(s) == "" {
@@ -171,7 +195,7 @@ func (r *listReader) take(n int, s string) error {
 		return nil
 	}
 	if m := fenceLine.FindStringSubmatch(s); m != nil {
-		r.fence = m[1]
+		r.fence, r.from = m[1]+m[2], n
 		r.note(s, true)
 		return nil
 	}

@@ -8,15 +8,15 @@ import (
 	"unicode"
 )
 
-// finish gives every open task its id and what it waits for.
+// finish gives every task its id, and the open ones what they wait for.
 func (l *list) finish() error {
 	lines := make(map[string]int)
 	for _, t := range l.tasks {
-		if t.done {
-			continue
-		}
 		if !t.given {
 			t.id = l.set.Prefix + slugs(append(slices.Clone(t.path), t.text))
+		}
+		if t.done {
+			continue
 		}
 		if strings.ContainsRune(t.id+t.text+strings.Join(t.notes, ""), 0) {
 			return l.errorf(t.line, "text with a zero character cannot be put")
@@ -40,6 +40,22 @@ func (t *task) needs() []string {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
+}
+
+// ticked are the ids of tasks that are done in the list and nowhere open.
+func (l *list) ticked() map[string]bool {
+	ids := make(map[string]bool)
+	for _, t := range l.tasks {
+		if t.done {
+			ids[t.id] = true
+		}
+	}
+	for _, t := range l.tasks {
+		if !t.done {
+			delete(ids, t.id)
+		}
+	}
+	return ids
 }
 
 // acyclic refuses tasks that would wait for each other for ever.

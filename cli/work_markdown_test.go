@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -185,6 +186,10 @@ func TestTaskListFaults(t *testing.T) {
 		{"unknown dependency", "- [ ] a\n- [ ] b {after=nowhere}\n", ":2: nowhere, for which it waits, is neither in the list nor at the owner"},
 		{"zero", "- [ ] a&#0;\n", ":1: text with a zero character cannot be put"},
 		{"escape", "- [ ] a {\x1b[2J=b}\n", ":1: "},
+		{"not UTF-8", "- [ ] a\n- [ ] b\xff\n", ":2: the text is not UTF-8"},
+		{"bare returns", "- [ ] a\r- [ ] b\r", ":1: a line ends in a way"},
+		{"open code", "- [ ] a\n\n```\n- [ ] b\n``` go\n", ":3: the block of code that begins here has no end"},
+		{"open comment", "- [ ] a\n<!--\n- [ ] b\n", ":2: the comment that begins here has no end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := r.work("", "put", file(t, "TODO.md", c.list))
@@ -210,6 +215,63 @@ func TestTaskListFaults(t *testing.T) {
 	}
 	if out := r.must("- [x] a\n", "put", "-"); !strings.Contains(out, "nothing to put") {
 		t.Errorf("a list that is done: %s", out)
+	}
+}
+
+// TestWhatIsNoTask: comments and blocks of code are passed over, and a task that is
+// ticked is waited for only where the owner has it.
+func TestWhatIsNoTask(t *testing.T) {
+	t.Parallel()
+	r := newWorkRig(t)
+	list := "<!-- - [ ] one -->\n- [ ] a {#a after=gone after=task:named}\n  <!--\n  - [ ] two\n  -[] three\n  -->\n  its text\n" +
+		"  ```go\n  - [ ] four\n  ```python\n  ````\n```inline``` is no block\n- [ ] b\n- [x] gone {#gone}\n- [x] Named\n"
+	out := r.must(list, "put", "-", "--format", "markdown", "--dry-run")
+	if want := "would make a, ready\nwould make task:b, ready\n2 tasks left out: done in the list\n"; out != want {
+		t.Errorf("put says\n%s\nwant\n%s", out, want)
+	}
+	l, err := readList("l", []byte(list), listSettings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(l.tasks[0].notes, "\n"), "its text\n```go\n- [ ] four\n```python\n````\n```inline``` is no block"; got != want {
+		t.Errorf("the summary of the first task is\n%s\nwant\n%s", got, want)
+	}
+	r.must("- [ ] gone {#gone}\n", "put", "-", "--format", "markdown")
+	if out := r.must(list, "put", "-", "--format", "markdown", "--dry-run"); !strings.Contains(out, "would make a, blocked") {
+		t.Errorf("a ticked task that the owner has open is not waited for:\n%s", out)
+	}
+}
+
+// TestTooLargeAnItemIsFoundBeforeTheFirstIsPut: what put refuses for its size is what
+// the owner would, and an item alone is left to the owner.
+func TestTooLargeAnItemIsFoundBeforeTheFirstIsPut(t *testing.T) {
+	t.Parallel()
+	r := newAgentRig(t)
+	put := func(list string) (said string, code int) {
+		cmd := r.command("work", "put", "-", "--format", "markdown")
+		cmd.Stdin = strings.NewReader(list)
+		out, _ := cmd.CombinedOutput() // the code tells
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	longest, text := strings.Repeat("i", maxItemID), strings.Repeat("word ", maxItemBody/5)
+	for _, c := range []struct{ list, want string }{
+		{"- [ ] a\n- [ ] b {#" + longest + "i}\n", ":2: the id of the work item has 16385 bytes"},
+		{"- [ ] b {#" + longest + "i}\n", ":1: the id of the work item has 16385 bytes"},
+		{"- [ ] a\n- [ ] b {#b}\n  " + text + "\n", ":2: the work item has"},
+		{"- [ ] b {#b}\n  " + text + "\n", string(acop.CodeTooLarge)},
+	} {
+		if said, code := put(c.list); code != exitFailed || !strings.Contains(said, c.want) {
+			t.Errorf("exit %d and %.300q, want %q", code, said, c.want)
+		}
+	}
+	if n := r.revision(); n != 0 {
+		t.Errorf("the log moved to %d", n)
+	}
+	if said, code := put("- [ ] a {#" + longest + "}\n"); code != exitOK {
+		t.Errorf("the longest id: exit %d and %.300q", code, said)
+	}
+	if status, raw, err := r.box.call(http.MethodPut, "work-items", itemDocument(longest+"i")); err != nil || status != http.StatusBadRequest {
+		t.Errorf("the owner on a longer id: %d %.300s %v", status, raw, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -36,7 +37,7 @@ func (w *work) plan(ctx context.Context, items []*putItem) error {
 		if err := w.complete(ctx, p); err != nil {
 			return workError("put "+id, err)
 		}
-		if err := p.refused(); err != nil {
+		if err := errors.Join(p.tooLarge(len(items) == 1), p.refused()); err != nil {
 			return failf(exitFailed, "%s: %w; nothing was put", p.at, err)
 		}
 	}
@@ -119,6 +120,26 @@ func (p *putItem) refused() error {
 	return nil
 }
 
+// The most that an owner takes, in bytes: of an id always, of a document where its
+// configuration does not say otherwise.
+const (
+	maxItemID   = 16 << 10
+	maxItemBody = 1 << 20
+)
+
+// tooLarge says why the owner would not take the document for its size. One that is
+// put alone is left to the owner to judge, for nothing was put before it.
+func (p *putItem) tooLarge(alone bool) error {
+	if n := len(p.doc.WorkItem.WorkItemID); n > maxItemID {
+		return fmt.Errorf("the id of the work item has %d bytes, and at most %d can be put; give it a shorter one", n, maxItemID)
+	}
+	raw, err := json.Marshal(p.doc)
+	if err == nil && !alone && len(raw) > maxItemBody {
+		err = fmt.Errorf("the work item has %d bytes, and at most %d can be put; shorten it, or put it alone at an owner that takes more", len(raw), maxItemBody)
+	}
+	return err
+}
+
 // changes names the members that the document would change at the owner. Members
 // that it leaves out stay.
 func (p *putItem) changes() []string {
@@ -161,6 +182,7 @@ func (p *putItem) changes() []string {
 // items are the open tasks of l as items, those that are waited for first.
 func (l *list) items() []*putItem {
 	var out []*putItem
+	ticked := l.ticked()
 	placed := make(map[*task]bool)
 	byID := make(map[string]*task)
 	for _, t := range l.tasks {
@@ -179,7 +201,7 @@ func (l *list) items() []*putItem {
 				place(first)
 			}
 		}
-		out = append(out, &putItem{doc: t.document(l.set), at: fmt.Sprintf("%s:%d", l.name, t.line), kind: acop.KindImplement, task: t})
+		out = append(out, &putItem{doc: t.document(l.set), at: fmt.Sprintf("%s:%d", l.name, t.line), kind: acop.KindImplement, task: t, ticked: ticked})
 	}
 	for _, t := range l.tasks {
 		if !t.done {
@@ -225,12 +247,12 @@ func (w *work) planTask(ctx context.Context, p *putItem, known map[string]*acop.
 			if err != nil {
 				return err
 			}
-			if it == nil {
+			if it == nil && !p.ticked[id] {
 				return failf(exitUsage, "%s: %s, for which it waits, is neither in the list nor at the owner", p.at, text.ID(id))
 			}
 			known[id] = it
 		}
-		if covered[id] || closed(known[id]) {
+		if covered[id] || closed(known[id]) || known[id] == nil && p.ticked[id] {
 			continue
 		}
 		fresh++

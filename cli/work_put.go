@@ -57,11 +57,12 @@ FILE may also be a Markdown task list (.md, or --format markdown):
 
 Each "- [ ]" is an item that is ready. A task waits for the tasks below it, and
 for those it names with after=: it is blocked until they are accepted. "- [x]" is
-left out; ticking a task accepts nothing at the owner. The id is the one in braces
-or in <!-- id: ID -->, else it is made of the headings and texts that lead to the
-task, so that putting an edited list again changes the same items. A task whose own
-text is edited keeps its item only if it has an id: --write-ids writes the ids that
-were made into the file.
+left out, and waited for only where the owner has it; ticking a task accepts nothing
+there. Comments and blocks of code hold no tasks. The id is the one in braces or in
+<!-- id: ID -->, else it is made of the headings and texts that lead to the task, so
+that putting an edited list again changes the same items. A task whose own text is
+edited keeps its item only if it has an id: --write-ids writes the ids that were made
+into the file.
 
 All is checked before the first item is sent: a file with a mistake changes
 nothing. --dry-run says what would change.`,
@@ -173,7 +174,9 @@ type putItem struct {
 	kind acop.WorkKind
 	// task is what it was read from; nil for a document.
 	task *task
-	have *acop.Item // as it stands at the owner; nil when it is new
+	// ticked are the ids of tasks of the same list that are done.
+	ticked map[string]bool
+	have   *acop.Item // as it stands at the owner; nil when it is new
 }
 
 // putInput is what a file holds.
@@ -196,7 +199,7 @@ func (g *globals) readPut(path string, f *putFlags) (*putInput, error) {
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, maxDocuments+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, fmt.Errorf("read %s: %w", name, pathless(err))
 	}
 	if len(raw) > maxDocuments {
 		return nil, fmt.Errorf("%s is larger than %d MiB; split it", name, maxDocuments>>20)
