@@ -193,6 +193,44 @@ func (p *process) feed() {
 	}
 }
 
+const (
+	// leftTime and maxLeft bound the reading of what stands in the pipe of a child that
+	// has ended, while others may write to it for ever: per read, and in bytes.
+	leftTime = 250 * time.Millisecond
+	maxLeft  = 1 << 20
+)
+
+// pipeEnd reads a pipe until its deadline, and then what stands in it still: it is our
+// own consumer that may have kept us from reading.
+type pipeEnd struct {
+	f     *os.File
+	late  bool // the deadline has passed
+	taken int  // bytes since
+}
+
+// Read implements io.Reader.
+func (p *pipeEnd) Read(b []byte) (int, error) {
+	if p.late {
+		return p.rest(b)
+	}
+	n, err := p.f.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		p.late = true
+		return p.rest(b)
+	}
+	return n, err
+}
+
+func (p *pipeEnd) rest(b []byte) (int, error) {
+	if p.taken >= maxLeft {
+		return 0, io.EOF
+	}
+	_ = p.f.SetReadDeadline(time.Now().Add(leftTime))
+	n, err := p.f.Read(b)
+	p.taken += n
+	return n, err
+}
+
 // stop closes stdin, then sends SIGTERM, then SIGKILL. It returns when
 // the child is gone; kill, when closed, skips the waiting.
 func (p *process) stop(kill <-chan struct{}) {

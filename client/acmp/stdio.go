@@ -44,7 +44,7 @@ type call struct {
 func newStdioConn(p *process, limit int, log *slog.Logger) *stdioConn {
 	c := &stdioConn{
 		proc: p, log: log, limit: limit,
-		lines: newLineReader(p.stdout, limit, false),
+		lines: newLineReader(&pipeEnd{f: p.stdout}, limit, false),
 		sinks: map[string]sink{}, calls: map[string]call{},
 	}
 	c.filter = &filter{log: log, find: c.find, answer: c.answer}

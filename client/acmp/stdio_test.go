@@ -2,7 +2,9 @@ package acmp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -276,4 +278,36 @@ func TestStdioForgetsWhatIsGivenUp(t *testing.T) {
 	c.detach("t", late)
 	c.detach("t", next)
 	eventually(t, func() bool { calls, sinks := held(); return calls == 0 && sinks == 0 }, "all to be forgotten")
+}
+
+// What a child wrote last is read though its time was over before we came to it, and
+// what others go on writing to its pipe is not read for ever.
+func TestEndOfThePipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	want := strings.Repeat("x", 40<<10)
+	if _, err := io.WriteString(w, want); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.SetReadDeadline(time.Unix(1, 0))
+	end := &pipeEnd{f: r}
+	got := make([]byte, len(want))
+	if n, err := io.ReadFull(end, got); err != nil || string(got) != want {
+		t.Fatalf("%d of %d bytes, %v", n, len(want), err)
+	}
+	go func() {
+		defer w.Close()
+		for {
+			if _, err := io.WriteString(w, want); err != nil {
+				return // nobody reads any more
+			}
+		}
+	}()
+	rest, err := io.ReadAll(end)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || len(rest) > 2*maxLeft {
+		t.Errorf("%d bytes more, %v", len(rest), err)
+	}
 }
