@@ -28,7 +28,8 @@ type visit struct {
 	compat bool // came in at the compat mount
 }
 
-// recorder remembers the status for the metrics. It passes everything else on.
+// recorder remembers the status for the metrics, and whether the answer has begun.
+// It passes everything else on.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -39,6 +40,14 @@ func (w *recorder) WriteHeader(status int) {
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter: the first one without a status means 200.
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
 }
 
 // Unwrap lets http.ResponseController reach the connection.

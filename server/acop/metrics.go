@@ -1,8 +1,10 @@
 package acop
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -63,7 +65,10 @@ type requestKind struct {
 	status int
 }
 
+// request counts an answer; for a handler that wrote nothing, status 0, net/http
+// answers 200.
 func (m *metrics) request(route string, status int) {
+	status = cmp.Or(status, http.StatusOK)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.requests == nil {

@@ -37,6 +37,9 @@ type page struct {
 	Revision        uint64 `json:"revision"`
 }
 
+// page is taken before what the answer shows: an answer may be newer than its
+// revision, but never older, so that whoever follows the events from there on
+// misses nothing.
 func (v *visit) page() page { return page{core.ProtocolVersion, v.s.opts.Store.Revision()} }
 
 // row is one item in a list: the core item with what a reader needs to choose.
@@ -189,6 +192,7 @@ func readItem(v *visit) {
 		return
 	}
 	st := v.s.opts.Store
+	rev := st.Revision()
 	it, known := st.Item(v.id)
 	if !known {
 		v.refuse(core.Errorf(core.CodeItemNotFound, "there is no work item with this id").With("work_item_id", v.id))
@@ -202,7 +206,7 @@ func readItem(v *visit) {
 	}
 	v.w.Header().Set("ETag", etag(it.Revision))
 	v.reply(core.Detail{
-		ProtocolVersion: core.ProtocolVersion, Revision: st.Revision(), Item: it, Claims: some(claims),
+		ProtocolVersion: core.ProtocolVersion, Revision: rev, Item: it, Claims: some(claims),
 		Entries: some(st.Entries(store.EntryQuery{WorkItemID: v.id})), Events: some(events), Overlaps: v.overlaps(it, st.LiveLeases()),
 		UnreservedBlockerCodes: it.UnreservedBlockerCodes(),
 	})

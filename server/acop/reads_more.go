@@ -22,6 +22,7 @@ func readClaims(v *visit) {
 	if !v.look() {
 		return
 	}
+	head := v.page()
 	p := v.r.URL.Query()
 	live := v.s.opts.Store.LiveLeases()
 	out := []held{}
@@ -44,13 +45,14 @@ func readClaims(v *visit) {
 		page
 		AtUTC  core.Time `json:"at_utc"` // the owner's clock: what is left of each is judged by it
 		Claims []held    `json:"claims"`
-	}{v.page(), v.s.service.clock.stamp(), out})
+	}{head, v.s.service.clock.stamp(), out})
 }
 
 func readClaim(v *visit) {
 	if !v.look() {
 		return
 	}
+	head := v.page()
 	c, known := v.s.opts.Store.Claim(v.id)
 	if !known {
 		v.refuse(core.Errorf(core.CodeClaimNotFound, "there is no claim with this id").With("claim_id", v.id))
@@ -67,7 +69,7 @@ func readClaim(v *visit) {
 	v.reply(struct {
 		page
 		held
-	}{v.page(), out})
+	}{head, out})
 }
 
 // readIntents lists requests that wait for a lead or were decided lately.
@@ -75,6 +77,7 @@ func readIntents(v *visit) {
 	if !v.look() {
 		return
 	}
+	head := v.page()
 	out := []core.Intent{}
 	for _, it := range v.s.opts.Store.Snapshot(v.s.Now()).Items {
 		out = append(out, it.Intents...)
@@ -85,7 +88,7 @@ func readIntents(v *visit) {
 	v.reply(struct {
 		page
 		Intents []core.Intent `json:"claim_intents"`
-	}{v.page(), out})
+	}{head, out})
 }
 
 func readBoard(v *visit) {
@@ -111,16 +114,18 @@ func readBoard(v *visit) {
 	if !v.look() {
 		return
 	}
+	head := v.page()
 	v.reply(struct {
 		page
 		Entries []core.Posted `json:"entries"`
-	}{v.page(), some(v.s.opts.Store.Entries(q))})
+	}{head, some(v.s.opts.Store.Entries(q))})
 }
 
 func readEntry(v *visit) {
 	if !v.look() {
 		return
 	}
+	head := v.page()
 	p, known := v.s.opts.Store.Entry(v.id)
 	if !known {
 		v.refuse(core.Errorf(core.CodeRouteNotFound, "there is no entry with this id").With("entry_id", v.id))
@@ -130,7 +135,7 @@ func readEntry(v *visit) {
 	v.reply(struct {
 		page
 		Entry core.BlackboardEntry `json:"entry"`
-	}{v.page(), p.Entry})
+	}{head, p.Entry})
 }
 
 // agent is one identity that may come in, with what it holds.
@@ -146,6 +151,7 @@ func readAgents(v *visit) {
 	if !v.look() {
 		return
 	}
+	head := v.page()
 	holding := make(map[string][]core.Claim)
 	for _, it := range v.s.opts.Store.LiveLeases() {
 		if it.Lease != nil {
@@ -174,13 +180,14 @@ func readAgents(v *visit) {
 	v.reply(struct {
 		page
 		Agents []agent `json:"agents"`
-	}{v.page(), out})
+	}{head, out})
 }
 
 func readSettings(v *visit) {
 	if !v.look() {
 		return
 	}
+	head := v.page()
 	set := v.s.service.settings()
 	if set.Revision > 0 {
 		v.w.Header().Set("ETag", etag(set.Revision))
@@ -188,7 +195,7 @@ func readSettings(v *visit) {
 	v.reply(struct {
 		page
 		Settings core.Settings `json:"settings"`
-	}{v.page(), set})
+	}{head, set})
 }
 
 func readSnapshot(v *visit) {
