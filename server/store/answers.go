@@ -55,12 +55,14 @@ func contentOf(rec *Idempotency) uint64 {
 
 func newAnswers() answers { return answers{byScope: map[answerID]answer{}} }
 
-// add remembers the answer in the record at revision own of an act.
-func (a *answers) add(rec *Idempotency, own, act uint64, at acop.Time, now time.Time) {
+// add remembers the answer in the record at revision own of an act, and forgets
+// what is too old beside it. The time of the records counts: the machine's clock
+// may have been set, and nothing grew older by that.
+func (a *answers) add(rec *Idempotency, own, act uint64, at acop.Time) {
 	id := answerOf(rec.Scope)
 	a.byScope[id] = answer{own: own, act: act, content: contentOf(rec)}
 	a.queue = append(a.queue, answerKey{id: id, own: own, at: at.Std().UnixMilli()})
-	a.forget(now.Add(-answerKeep))
+	a.forget(at.Std().Add(-answerKeep))
 }
 
 // forget drops what was answered before limit.

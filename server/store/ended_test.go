@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func TestMemoryOfThePast(t *testing.T) {
 	for i := range n {
 		at := start.Add(time.Duration(i) * day)
 		rec := &Idempotency{Scope: fresh("%064d", i), Fingerprint: fresh("%064d", i), Status: 201, Body: make([]byte, 1000)}
-		p.answers.add(rec, uint64(i), uint64(i), acop.NewTime(at), at)
+		p.answers.add(rec, uint64(i), uint64(i), acop.NewTime(at))
 	}
 	answers := grown(before)
 	t.Logf("%.0f B a claim with its request, %.0f B an answer", claims, answers)
@@ -65,10 +66,40 @@ func TestMemoryOfThePast(t *testing.T) {
 	}
 	for i := range 2 * n { // two more days: no more are held than of one
 		at := start.Add(24*time.Hour + time.Duration(i)*day)
-		p.answers.add(&Idempotency{Scope: fmt.Sprint("later ", i)}, uint64(n+i), uint64(n+i), acop.NewTime(at), at)
+		p.answers.add(&Idempotency{Scope: fmt.Sprint("later ", i)}, uint64(n+i), uint64(n+i), acop.NewTime(at))
 	}
 	if held, most := len(p.answers.byScope), int(answerKeep/day)+1; held > most || len(p.answers.queue) > most {
 		t.Errorf("%d answers are held after three days, a day's are %d", held, n)
 	}
 	runtime.KeepAlive(p)
+}
+
+// The machine's clock is set forward by two days while the owner runs: what was
+// answered a second ago is still remembered (H-014, B52).
+func TestAnswersOutliveAStep(t *testing.T) {
+	var wall atomic.Int64
+	s := open(t, Options{Now: func() time.Time { return start.Add(time.Duration(wall.Load())) }})
+	keyed := func(scope string, at time.Duration) {
+		c := itemChange(newItem(scope, acop.StatusReady))
+		c.Record.AtUTC = acop.NewTime(start.Add(at))
+		c.Record.Idem = &Idempotency{Scope: scope, Fingerprint: "f", Status: 201, Body: []byte("{}")}
+		commit(t, s, c)
+	}
+	known := func(scope string) bool {
+		_, _, ok, err := s.Idempotent(t.Context(), scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	keyed("first", 0)
+	wall.Store(int64(48 * time.Hour))
+	keyed("second", time.Second)
+	if !known("first") || !known("second") {
+		t.Error("an answer of a second ago is forgotten")
+	}
+	keyed("late", answerKeep+time.Minute)
+	if known("first") || !known("late") {
+		t.Error("an answer of more than a day ago is still remembered")
+	}
 }

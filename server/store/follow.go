@@ -245,7 +245,7 @@ func (f *follower) read(asm *assembler, raw *jetstream.RawStreamMsg, due uint64)
 func (s *Store) show(acts ...*act) error {
 	for _, a := range acts {
 		s.mu.Lock()
-		s.p.apply(a, s.now())
+		s.p.apply(a)
 		s.mu.Unlock()
 	}
 	if err := s.note.write(s.p.head); err != nil { // only the follower changes it

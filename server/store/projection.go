@@ -2,7 +2,6 @@ package store
 
 import (
 	"slices"
-	"time"
 
 	"signalbox/model/acop"
 )
@@ -57,11 +56,11 @@ func newProjection() *projection {
 }
 
 // apply makes an act visible, all of it.
-func (p *projection) apply(a *act, now time.Time) {
+func (p *projection) apply(a *act) {
 	for _, r := range a.records {
 		p.applyRecord(r)
 		if r.rec.Idem != nil {
-			p.answers.add(r.rec.Idem, r.rev, a.rev, r.rec.AtUTC, now)
+			p.answers.add(r.rec.Idem, r.rev, a.rev, r.rec.AtUTC)
 		}
 		delete(p.heads, r.subject)
 	}

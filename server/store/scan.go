@@ -214,7 +214,7 @@ func (f *scan) take(m *message, at spot) {
 		m.idem = idemOf(m.payload)
 	}
 	if m.idem != nil {
-		f.s.p.answers.add(m.idem, m.rev, m.end(), acop.NewTime(answered), f.s.now())
+		f.s.p.answers.add(m.idem, m.rev, m.end(), acop.NewTime(answered))
 	}
 }
 
