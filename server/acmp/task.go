@@ -86,8 +86,9 @@ func (t *Task) Params() *acmp.InvokeParams { return &t.params }
 func (t *Task) Deadline() time.Time { return t.deadline }
 
 // ReadInput gives the next part of the input: that of the invoke first, then the
-// streamed chunks in order. After the last it returns io.EOF. It blocks until a
-// chunk is there or ctx ends.
+// streamed chunks in order. After the last it returns io.EOF, which never stands for
+// an input that the end of the task has cut off: that is another error, and what was
+// not read by then is gone. It blocks until a chunk is there or ctx ends.
 func (t *Task) ReadInput(ctx context.Context) (acmp.Payload, error) {
 	return t.input.read(ctx)
 }
