@@ -10,10 +10,13 @@ import (
 // "Pickup", C-067, D-57): it is ready and meant for the agent, or for nobody in
 // particular. Blockers of a ready item do not matter (D-44).
 func Actionable(item *Item, agent string) bool {
+	return item.WorkItem.Status == StatusReady && MeantFor(item, agent)
+}
+
+// MeantFor reports whether agent may take item, as far as its target and its
+// participants say, whatever its status: "matches X" of D-57.
+func MeantFor(item *Item, agent string) bool {
 	w := &item.WorkItem
-	if w.Status != StatusReady {
-		return false
-	}
 	if w.TargetAgentUID != "" {
 		return w.TargetAgentUID == agent
 	}
@@ -52,10 +55,10 @@ func ByScore(a, b *Item) int {
 	return Latest(a, b)
 }
 
-// ByPriority orders items urgent first, then as [ByScore].
+// ByPriority orders items urgent first, then as [Latest].
 func ByPriority(a, b *Item) int {
 	if c := cmp.Compare(b.WorkItem.Priority.Rank(), a.WorkItem.Priority.Rank()); c != 0 {
 		return c
 	}
-	return ByScore(a, b)
+	return Latest(a, b)
 }

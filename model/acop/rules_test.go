@@ -70,7 +70,7 @@ func TestPickupOrder(t *testing.T) {
 		name string
 		less func(a, b *Item) int
 		want string
-	}{{"latest", Latest, "dcab"}, {"score", ByScore, "cabd"}, {"priority", ByPriority, "cbda"}} {
+	}{{"latest", Latest, "dcab"}, {"score", ByScore, "cabd"}, {"priority", ByPriority, "cdba"}} {
 		got := slices.Clone(items)
 		slices.SortFunc(got, c.less)
 		var ids strings.Builder

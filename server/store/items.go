@@ -205,27 +205,15 @@ func (q *ItemQuery) matches(it *acop.Item) bool {
 	switch {
 	case !q.wants(w.Status),
 		q.Claimable && it.Lease != nil,
-		q.Agent != "" && !mayTake(w, q.Agent),
-		q.Between[0] != "" && !isParty(w, q.Between[0]),
-		q.Between[1] != "" && !isParty(w, q.Between[1]),
+		q.Agent != "" && !acop.MeantFor(it, q.Agent),
+		q.Between[0] != "" && !acop.Involves(it, q.Between[0]),
+		q.Between[1] != "" && !acop.Involves(it, q.Between[1]),
 		q.RepoID != "" && w.TargetRepoID != q.RepoID,
 		q.Branch != "" && w.TargetBranch != q.Branch,
 		q.BlockerCode != "" && !slices.ContainsFunc(it.Blockers, func(b acop.Blocker) bool { return b.BlockerCode == q.BlockerCode }):
 		return false
 	}
 	return q.Text == "" || mentions(it, strings.ToLower(q.Text))
-}
-
-// mayTake is "matches X" of D-57.
-func mayTake(w *acop.WorkItem, agent string) bool {
-	if w.TargetAgentUID != "" {
-		return w.TargetAgentUID == agent
-	}
-	return len(w.ParticipantAgentUIDs) == 0 || slices.Contains(w.ParticipantAgentUIDs, agent)
-}
-
-func isParty(w *acop.WorkItem, id string) bool {
-	return w.Producer == id || w.TargetAgentUID == id || slices.Contains(w.ParticipantAgentUIDs, id)
 }
 
 // mentions reports whether a text that a person sees of the item holds lower.

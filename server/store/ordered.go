@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -14,32 +13,6 @@ type compare func(a, b *acop.Item) int
 
 func byID(a, b *acop.Item) int { return strings.Compare(a.WorkItem.WorkItemID, b.WorkItem.WorkItemID) }
 
-// byLatest is D-57: created_at_utc descending, then score descending, then id.
-// The later keys are looked at only where the first ones are equal.
-func byLatest(a, b *acop.Item) int {
-	if c := b.WorkItem.CreatedAtUTC.Std().Compare(a.WorkItem.CreatedAtUTC.Std()); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(b.WorkItem.ActionabilityScore, a.WorkItem.ActionabilityScore); c != 0 {
-		return c
-	}
-	return byID(a, b)
-}
-
-func byScore(a, b *acop.Item) int {
-	if c := cmp.Compare(b.WorkItem.ActionabilityScore, a.WorkItem.ActionabilityScore); c != 0 {
-		return c
-	}
-	return byLatest(a, b)
-}
-
-func byPriority(a, b *acop.Item) int {
-	if c := cmp.Compare(rank(b.WorkItem.Priority), rank(a.WorkItem.Priority)); c != 0 {
-		return c
-	}
-	return byLatest(a, b)
-}
-
 // byEnd orders by the moment at which time alone will change an item.
 func byEnd(a, b *acop.Item) int {
 	if c := nextEnd(a).Compare(nextEnd(b)); c != 0 {
@@ -48,22 +21,8 @@ func byEnd(a, b *acop.Item) int {
 	return byID(a, b)
 }
 
-func rank(p acop.Priority) int {
-	switch p {
-	case acop.PriorityLow:
-		return 0
-	case acop.PriorityMedium:
-		return 1
-	case acop.PriorityHigh:
-		return 2
-	case acop.PriorityUrgent:
-		return 3
-	}
-	return -1
-}
-
 // orders are the item orders that the projection keeps sorted.
-var orders = map[Order]compare{OrderLatest: byLatest, OrderScore: byScore, OrderPriority: byPriority}
+var orders = map[Order]compare{OrderLatest: acop.Latest, OrderScore: acop.ByScore, OrderPriority: acop.ByPriority}
 
 // blockSize is the most items of one block: moving half of it on an insert
 // costs less than a microsecond.
