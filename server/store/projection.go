@@ -136,7 +136,7 @@ func (p *projection) putItem(it *acop.Item) {
 	for _, n := range it.Intents {
 		p.intents[n.ClaimIntent.ClaimIntentID] = id
 	}
-	if terminal(it.WorkItem.Status) {
+	if it.WorkItem.Status.Terminal() {
 		delete(p.lost, id)
 	}
 	if old != nil && hasEnd(old) {
@@ -248,7 +248,7 @@ func retag(groups map[string]map[string]struct{}, id string, old, now []string) 
 
 // dependsOn lists the items that an open one waits for.
 func dependsOn(it *acop.Item) []string {
-	if it == nil || terminal(it.WorkItem.Status) {
+	if it == nil || it.WorkItem.Status.Terminal() {
 		return nil
 	}
 	var ids []string
@@ -258,13 +258,4 @@ func dependsOn(it *acop.Item) []string {
 		}
 	}
 	return ids
-}
-
-// terminal reports whether no transition leads out of s (core "State machine").
-func terminal(s acop.Status) bool {
-	switch s {
-	case acop.StatusConsumed, acop.StatusCancelled, acop.StatusSuperseded:
-		return true
-	}
-	return false
 }

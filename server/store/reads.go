@@ -193,12 +193,12 @@ func (s *Store) Snapshot(now time.Time) *acop.Snapshot {
 		Closed:          map[acop.Status]int{},
 	}
 	for status, lists := range s.p.byStatus {
-		if n := lists[OrderLatest].n; terminal(status) && n > 0 {
+		if n := lists[OrderLatest].n; status.Terminal() && n > 0 {
 			snap.Closed[status] = n
 		}
 	}
 	for id, it := range s.p.items {
-		if terminal(it.WorkItem.Status) {
+		if it.WorkItem.Status.Terminal() {
 			continue
 		}
 		snap.Items = append(snap.Items, it)
