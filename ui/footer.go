@@ -69,7 +69,7 @@ func hintPieces(st *theme.Styles, h hint) []piece {
 	return []piece{{h.key, key, 0}, {" " + h.help + "  ", help, 0}}
 }
 
-// rowHints are what the row waits for, the acts it allows, with what the screen is
+// rowHints are what the row waits for or is settled by, the acts it allows, with what the screen is
 // for, the screen's own keys, what needs no row, and last what cannot be done now.
 func (m *Model) rowHints() []hint {
 	if o := m.top(); o != nil {
@@ -107,6 +107,8 @@ func (m *Model) rowHints() []hint {
 			h.why = why
 		}
 		switch {
+		case ok && a.id == "seen": // nothing else settles such an ask
+			awaited = append(awaited, h)
 		case mine:
 			own = append(own, h)
 		case !ok:

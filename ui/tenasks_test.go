@@ -204,6 +204,17 @@ func contextOf(shown string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
+// What settles the ask of a failed task stands first in the key row, at 80 cells too.
+func TestKeyRowBeginsWithWhatSettles(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := open(t, ui.Options{}, uitest.Options{W: 80, H: 24})
+		r.facts(uitest.Live(time.Now()), fleet.SnapshotLoaded{Snapshot: uitest.Snapshot(time.Now()), At: time.Now()}, uitest.Provider("local", time.Now()))
+		r.task(acmp.EventError, func(ev *acmp.TaskEvent) { ev.Err = &acmp.Error{Code: acmp.CodeInternal, Message: "no disk"} })
+		r.to("task")
+		r.Must("\n V seen  n new item")
+	})
+}
+
 // What is wrong with many ended tasks is taken note of together, and a note that
 // cannot be kept is told.
 func TestSeeManyTogether(t *testing.T) {
