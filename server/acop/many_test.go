@@ -3,6 +3,7 @@ package acop
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	core "signalbox/model/acop"
@@ -107,4 +108,50 @@ func TestPutManyEntries(t *testing.T) {
 	other["summary"] = "something else"
 	b.want(put("other", append(entries("other", 1), other)), 409, "signalbox.entry_exists")
 	b.want(b.do("GET", "work-items/other", "lead-01", nil), 404, "work_item_not_found")
+}
+
+// TestItemGrows lets a producer add to an item, each time less than a body may
+// have: it ends with a plain refusal, and the item can still be worked on, with
+// words as long as a body takes (B87).
+func TestItemGrows(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	long := strings.Repeat("x", 900<<10)
+	list := func(name string, more m) m {
+		part := m{}
+		for k, v := range more {
+			part[k] = v
+		}
+		return m{name: []m{part}}
+	}
+	b.put("grows", nil, nil)
+	n, refused := 0, reply{}
+	for _, doc := range []m{
+		list("operations", m{"operation_id": "o", "kind": "k", "description": long}),
+		list("artifacts", m{"artifact_id": "a", "artifact_kind": "k", "artifact_role": long, "readiness": "ready"}),
+		list("validation_requirements", m{"requirement_id": "r", "kind": "k", "summary": long}),
+		{"work_item": workItem("grows", m{"summary": long})},
+		{"work_item": workItem("grows", m{"title": long})},
+	} {
+		if doc["work_item"] == nil {
+			doc["work_item"] = workItem("grows", nil)
+		}
+		r := b.do("PUT", "work-items", "lead-01", body(doc), header{"Idempotency-Key": fmt.Sprint("part ", n)})
+		if r.status != 200 {
+			refused = r
+			break
+		}
+		n++
+	}
+	b.want(refused, 413, "signalbox.payload_too_large")
+	if n < 3 {
+		t.Errorf("only %d parts were taken", n)
+	}
+	id := b.claim("grows", "worker-http", 60)
+	key := header{"Idempotency-Key": "K"}
+	b.want(b.verb("claims", id, "renew", "worker-http", m{"progress_summary": long}, key), 200, "")
+	b.want(b.verb("claims", id, "heartbeat", "worker-http", m{"progress_summary": long}, key), 200, "")
+	b.want(b.verb("claims", id, "complete", "worker-http", m{"completion_evidence": m{
+		"validation_results": []string{"r"}, "artifact_ids": []string{long}}}, key), 200, "")
+	b.want(b.verb("work-items", "grows", "accept", "lead-01", m{"acceptance_notes": long}, key), 200, "")
 }

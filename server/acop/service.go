@@ -24,6 +24,10 @@ const (
 	commitPatience = 10 * time.Second
 	// mostTries bounds deciding again after somebody else was first.
 	mostTries = 64
+	// mostItem is how many bytes an item can grow to by what its producer says, over
+	// several requests. What workers and leads add, and the answer that is kept
+	// beside it, still fit into one record.
+	mostItem = 3 << 20
 )
 
 // service carries out acts: read, decide, commit, and decide again when
@@ -89,6 +93,9 @@ func (s *service) do(ctx context.Context, c Caller, r *request, key *idemKey) (*
 			s.count.conflicts.Add(1)
 			pause(ctx, try)
 			continue
+		case errors.Is(err, store.ErrTooLarge):
+			return nil, core.Errorf(core.CodeTooLarge, "the work item would become larger than this owner can keep; nothing was done").
+				With("work_item_id", r.WorkItemID)
 		case err != nil:
 			s.log.Error("commit", "verb", r.Verb, "error", err)
 			return nil, unavailable("the owner cannot write its log now; ask again")
@@ -143,6 +150,9 @@ func (s *service) commit(ctx context.Context, r *request, v *verdict, key *idemK
 	if n == 0 {
 		out.revision, out.object = s.store.Revision(), s.revisionOf(r, v)
 		return out, nil
+	}
+	if r.Verb == core.VerbPut && len(body) > mostItem {
+		return nil, store.ErrTooLarge
 	}
 	if key != nil && v.refuse == nil {
 		v.changes[n-1].Record.Idem = &store.Idempotency{

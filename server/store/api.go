@@ -13,6 +13,10 @@ var ErrConflict = errors.New("the target changed in the meantime")
 // ErrUnavailable means that the log cannot take a write just now.
 var ErrUnavailable = errors.New("the log cannot take a write now")
 
+// ErrTooLarge means that a record has more bytes than the log ever takes. Nothing
+// was written, and a retry comes to the same end.
+var ErrTooLarge = errors.New("the record is too large for the log")
+
 // Kind says what a record is about; each kind has its own subjects.
 type Kind string
 

@@ -21,7 +21,8 @@ const MaxRecords = 1000
 // cannot be taken back; it takes at most some seconds.
 //
 // [ErrConflict] means that somebody was first; [ErrUnavailable] that the log
-// takes no write, or that it is not known whether it took this one. Any other
+// takes no write, or that it is not known whether it took this one; [ErrTooLarge]
+// that it never will. Any other
 // error is a record that must not be written, and a mistake of the caller.
 func (s *Store) Commit(ctx context.Context, c Change) (revision uint64, err error) {
 	return s.CommitAll(ctx, []Change{c})

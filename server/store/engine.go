@@ -197,7 +197,7 @@ func writeError(err error) error {
 		return fmt.Errorf("%w: %s", ErrUnavailable, api.Description)
 	}
 	if errors.Is(err, nats.ErrMaxPayload) {
-		return fmt.Errorf("the record is larger than %d bytes: %w", maxRecord, err)
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxRecord)
 	}
 	// A timeout included: whether the record was written is not known. A retry
 	// decides on the log as it then is.
