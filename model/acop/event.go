@@ -52,7 +52,7 @@ type Event struct {
 	Settings  *Settings        `json:"settings,omitempty"`
 }
 
-// GrantMode says how a worker's wish to claim is met (acop-api "Grant modes").
+// GrantMode says how a worker's wish to claim is met.
 type GrantMode string
 
 // The three grant modes.

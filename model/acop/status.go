@@ -30,7 +30,7 @@ func (l Level) String() string {
 func (l Level) Allowed() bool { return l == Must || l == May }
 
 // Transition is one change of a work item's status that the specification
-// lists, with what brings it about (requirements B.12).
+// lists, with what brings it about (B.12).
 type Transition struct {
 	From    Status
 	To      Status

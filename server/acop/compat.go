@@ -11,7 +11,7 @@ import (
 )
 
 // compatBase is the opt-in mount for clients that do not speak the binding
-// exactly (requirements part E). It takes their bodies, says the same in the
+// exactly. It takes their bodies, says the same in the
 // binding's words and goes on as on the strict mount, which stays as it is.
 const compatBase = "/acop/compat/"
 

@@ -57,7 +57,7 @@ type Config struct {
 	// OIDC says whose identity tokens are taken besides Tokens.
 	OIDC OIDCConfig `yaml:"oidc"`
 	// Compat opens the second mount for clients that do not speak the binding
-	// exactly (requirements part E).
+	// exactly.
 	Compat bool `yaml:"compat"`
 }
 

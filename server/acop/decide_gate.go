@@ -32,7 +32,7 @@ func gateBlocked(after int64, msg string) *core.Error {
 	return e
 }
 
-// gate applies freeze and grant mode (acop-api "Grant modes"). A lead's own
+// gate applies freeze and grant mode. A lead's own
 // grant passes every gate but the freeze.
 func (d *desk) gate(it *core.Item, worker string) gateResult {
 	if d.settings.Frozen {

@@ -13,7 +13,7 @@ var ErrBadQuery = errors.New("the query cannot be answered")
 // Order is the order of the rows of an item query.
 type Order string
 
-// The orders of acop-api "Reads". All are total: ties end at the id.
+// The orders of an item query. All are total: ties end at the id.
 const (
 	OrderLatest   Order = "latest"   // created_at_utc descending, then score, then id (D-57)
 	OrderScore    Order = "score"    // actionability_score descending, then latest
@@ -27,7 +27,7 @@ const (
 )
 
 // ItemQuery selects items. Empty members do not restrict; those given must all
-// hold (acop-api "Reads", D-57).
+// hold (D-57).
 type ItemQuery struct {
 	// Agent keeps what this agent may pick up: targeted at it, or untargeted
 	// with it among the participants, or untargeted without participants.
