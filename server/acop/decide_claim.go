@@ -7,8 +7,16 @@ import (
 	core "signalbox/model/acop"
 )
 
+// maxScope bounds the scope of a claim in bytes. It stays with the item, once for
+// each request that waits or was decided within a day, and those must leave room
+// in the item's record for writing down how they end.
+const maxScope = 16 << 10
+
 // decideClaim grants an item to a worker (H-020..H-029, D-48, D-58).
 func decideClaim(d *desk, r *request) (*verdict, *core.Error) {
+	if len(r.Scope) > maxScope {
+		return nil, violation("scope has %d bytes; at most %d are kept", len(r.Scope), maxScope)
+	}
 	worker, refused := d.actsAs(r.Worker)
 	if refused != nil {
 		return nil, refused

@@ -155,3 +155,18 @@ func TestItemGrows(t *testing.T) {
 		"validation_results": []string{"r"}, "artifact_ids": []string{long}}}, key), 200, "")
 	b.want(b.verb("work-items", "grows", "accept", "lead-01", m{"acceptance_notes": long}, key), 200, "")
 }
+
+// TestScopeIsBounded keeps requests that wait for a lead from filling up the
+// record of their item (B84).
+func TestScopeIsBounded(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	b.put("w", nil, nil)
+	ask := func(n int) reply {
+		c := claimBody("w", "worker-http", 60)
+		c["scope"] = strings.Repeat("s", n)
+		return b.do("POST", "claims", "worker-http", c)
+	}
+	b.want(ask(maxScope+1), 400, "schema_violation")
+	b.want(ask(maxScope), 201, "")
+}
