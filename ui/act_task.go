@@ -66,18 +66,35 @@ func (m *Model) taskInfo(ss []subject) []dialog.Line {
 	return append(m.runningInfo(ss[0].task), dialog.Text("The provider is asked to stop; what it has sent stays readable.", dialog.Muted))
 }
 
-// runningInfo tells of a task under way; nothing of one that is not known.
+// retell brings a dialog about a task up to the present: its clocks would be untrue a
+// second later. What is told of a work item stays as it was seen.
+func (m *Model) retell(o *open) {
+	if len(o.subjects) != 1 || o.subjects[0].task == nil || o.info == nil {
+		return
+	}
+	o.d.Info = o.info(o.subjects)
+}
+
+// runningInfo tells of a task under way, or how it ended; nothing of one that is not
+// known.
 func (m *Model) runningInfo(t *fleet.Task) []dialog.Line {
 	if t == nil {
 		return nil
 	}
+	if live := m.state.Tasks[t.ID]; live != nil {
+		t = live
+	}
 	now := m.clock.now
-	return []dialog.Line{
+	head := []dialog.Line{
 		dialog.Text(clean(t.Params.Capability), dialog.Strong),
 		label("provider", clean(t.Provider)+" · attempt "+strconv.Itoa(t.Attempt), dialog.Plain),
-		label("running", kit.Span(now.Sub(t.SentAt))+" · deadline in "+kit.Span(t.Deadline.Sub(now))+
-			" · last sign "+kit.Since(t.LastSign, now), dialog.Plain),
 	}
+	if t.State.Final() {
+		return append(head, label("ended", string(t.State)+" "+kit.Since(t.EndedAt, now), dialog.Plain))
+	}
+	return append(head,
+		label("running", kit.Span(now.Sub(t.SentAt))+" · deadline in "+kit.Span(t.Deadline.Sub(now))+
+			" · last sign "+kit.Since(t.LastSign, now), dialog.Plain))
 }
 
 func (m *Model) resend(ss []subject) tea.Cmd {

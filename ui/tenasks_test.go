@@ -204,6 +204,22 @@ func contextOf(shown string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
+// What a dialog tells of a task's clocks stays true for as long as it is open.
+func TestDialogTellsATaskAsItIsNow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := open(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.facts(uitest.Live(time.Now()), fleet.SnapshotLoaded{Snapshot: uitest.Snapshot(time.Now()), At: time.Now()}, uitest.Provider("local", time.Now()))
+		r.task(acmp.EventSent, nil)
+		r.Keys("3", "x")
+		r.Must("last sign just now")
+		r.Wait(90 * time.Second)
+		r.Must("running   1m30 · deadline in 58m", "last sign 1m ago")
+		r.task(acmp.EventError, func(ev *acmp.TaskEvent) { ev.Err = &acmp.Error{Code: acmp.CodeInternal, Message: "no disk"} })
+		r.Must("ended     failed just now")
+		r.MustNot("last sign")
+	})
+}
+
 // What settles the ask of a failed task stands first in the key row, at 80 cells too.
 func TestKeyRowBeginsWithWhatSettles(t *testing.T) {
 	bubble(t, func(t *testing.T) {

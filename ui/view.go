@@ -268,6 +268,7 @@ func (m *Model) putOver(lines []string) *tea.Cursor {
 		m.putHelp(lines)
 	}
 	if o := m.top(); o != nil {
+		m.retell(o)
 		return m.putDialog(lines, o)
 	}
 	return cursor
