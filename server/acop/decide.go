@@ -12,8 +12,12 @@ import (
 // ownerActor is the actor of what the owner writes down by itself.
 const ownerActor = "signalbox"
 
-// intentsKept is how long a decided intent stays listed with its outcome.
-const intentsKept = 24 * time.Hour
+// intentsKept is how long a decided intent stays listed with its outcome, and
+// mostIntents how many of an item do: each act writes the whole item anew.
+const (
+	intentsKept = 24 * time.Hour
+	mostIntents = 64
+)
 
 // Caller is an authenticated identity with its role (H-073, D.4).
 type Caller struct {

@@ -179,8 +179,19 @@ func (dr *draft) started(e core.Event) {
 func (dr *draft) change() store.Change {
 	it, now := dr.item, dr.d.now
 	it.UpdatedAtUTC = now
+	decided := 0
+	for _, in := range it.Intents {
+		if in.State != core.IntentWaiting {
+			decided++
+		}
+	}
 	it.Intents = slices.DeleteFunc(it.Intents, func(in core.Intent) bool {
-		return in.State != core.IntentWaiting && now.Sub(in.DecidedUTC) > intentsKept
+		held := it.Lease != nil && in.ClaimID == it.Lease.Claim.ClaimID // its worker may ask again
+		if held || in.State == core.IntentWaiting || now.Sub(in.DecidedUTC) <= intentsKept && decided <= mostIntents {
+			return false
+		}
+		decided-- // the oldest stand in front
+		return true
 	})
 	it.Blockers = some(it.Blockers)
 	it.Operations = some(it.Operations)

@@ -170,3 +170,27 @@ func TestScopeIsBounded(t *testing.T) {
 	b.want(ask(maxScope+1), 400, "schema_violation")
 	b.want(ask(maxScope), 201, "")
 }
+
+// TestDecidedIntentsAreBounded asks and is turned down again and again: the item
+// remembers the newest outcomes and does not grow without end (B84).
+func TestDecidedIntentsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	b.put("w", nil, nil)
+	b.want(b.do("PUT", "settings", "lead-01", body(m{"grant_mode": "lead", "reason": "r"})), 200, "")
+	last := ""
+	for i := range mostIntents + 10 {
+		c := claimBody("w", "worker-http", 60)
+		last = fmt.Sprint("wish ", i)
+		c["claim_intent_id"] = last
+		b.want(b.do("POST", "claims", "worker-http", c), 409, "gate_blocked")
+		b.want(b.verb("claim-intents", last, "deny", "lead-01", m{"reason": "no"}), 200, "")
+	}
+	intents := b.item("w").at("item.intents").([]any)
+	if len(intents) != mostIntents {
+		t.Fatalf("%d intents are kept, want %d", len(intents), mostIntents)
+	}
+	if got := intents[mostIntents-1].(m)["claim_intent"].(m)["claim_intent_id"]; got != last {
+		t.Errorf("the newest one kept is %v, want %s", got, last)
+	}
+}
