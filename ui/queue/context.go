@@ -16,9 +16,10 @@ import (
 
 // page gathers lines of the context.
 type page struct {
-	c   *screen.Ctx
-	w   int
-	out []string
+	c     *screen.Ctx
+	w     int
+	dense bool // no blank lines: the room is short
+	out   []string
 }
 
 // labelCells is the room of a label.
@@ -64,6 +65,9 @@ func (p *page) factProse(label, prefix, raw string, style theme.Style, most int)
 }
 
 func (p *page) gap() {
+	if p.dense {
+		return
+	}
 	if n := len(p.out); n > 0 && strings.TrimSpace(p.out[n-1]) != "" {
 		p.out = append(p.out, kit.Blank(p.w))
 	}
@@ -74,7 +78,7 @@ func (s *Screen) contextLines(c *screen.Ctx, r rect, asks []fleet.Ask, tasks []*
 	if r.h <= 0 || r.w <= 2 {
 		return nil
 	}
-	p := &page{c: c, w: r.w - 2}
+	p := &page{c: c, w: r.w - 2, dense: !arrangeWide(c.W)}
 	key := ""
 	switch {
 	case s.part == partTasks && len(tasks) > 0:
@@ -140,6 +144,9 @@ func (p *page) why(a *fleet.Ask) {
 	st := p.c.Styles
 	glyph, style := askMark(st, a)
 	p.line(glyph+" "+string(a.Kind)+", severity "+a.Severity.String()+", "+kit.Lasting(a.Since, p.c.Now), style)
+	if p.dense { // the row tells the detail already
+		p.consequence(a)
+	}
 	if a.Who != "" && a.TaskID == "" { // a task's heading names its provider
 		p.fact("who", pane.Clean(a.Who, max(0, p.w-labelCells)), st.Text)
 	}
@@ -151,8 +158,14 @@ func (p *page) why(a *fleet.Ask) {
 	} else if !a.Due.IsZero() {
 		p.fact("ran out", kit.Since(a.Due, p.c.Now), st.Text)
 	}
+	if !p.dense {
+		p.consequence(a)
+	}
+}
+
+func (p *page) consequence(a *fleet.Ask) {
 	if a.Consequence != "" {
-		p.prose("If nobody acts: "+a.Consequence+".", st.Muted, 3)
+		p.prose("If nobody acts: "+a.Consequence+".", p.c.Styles.Muted, 3)
 	}
 }
 

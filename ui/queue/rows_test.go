@@ -102,3 +102,21 @@ func TestRowsTellTheRule(t *testing.T) {
 		t.Errorf("what it unblocks is not told:\n%s", view)
 	}
 }
+
+// What happens if nobody acts is in sight at 80x24, with tasks below.
+func TestConsequenceIsInSight(t *testing.T) {
+	now := time.Now()
+	for _, kind := range []string{"decide", "grant", "accept"} {
+		st := uitest.World(now)
+		for _, id := range []string{"task_c1", "task_d1", "task_e1"} {
+			for _, f := range uitest.TaskFacts(id, "run-tests", now) {
+				st.Apply(f)
+			}
+		}
+		s, c := New(), ctx(st, now, 80, 20)
+		s.SetFilter("kind:" + kind)
+		if view := ansi.Strip(s.View(c)); !strings.Contains(view, "If nobody acts: ") || !strings.Contains(view, "LIVE TASKS") {
+			t.Errorf("%s:\n%s", kind, view)
+		}
+	}
+}
