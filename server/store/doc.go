@@ -32,7 +32,9 @@
 // it applies was decoded from the bytes that were sent, and the engine's answer
 // names their place. An act whose answer was lost is read from the log. When the disk
 // takes no more, writes are refused with [ErrUnavailable] and reads go on; the
-// engine is started anew once there is space.
+// engine is started anew once there is space. What a failed sync left in doubt is
+// written to new files first, because a second sync of the same file would prove
+// nothing.
 //
 // # Compaction
 //

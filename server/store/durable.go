@@ -30,6 +30,7 @@ type durable struct {
 	synced  uint64        // every message up to here is on the disk; the follower's alone
 	file    *os.File      // the newest block
 	index   uint32
+	unsure  bool // a sync failed: what the files hold from index on need not be on the disk
 }
 
 // wrote notes that the engine acknowledged a message.
@@ -43,11 +44,13 @@ func (d *durable) wrote(seq uint64) {
 }
 
 // reach returns when the message is on the disk. It is called by the follower
-// alone. After an error the disk may hold anything of what was not yet synced.
-func (d *durable) reach(seq uint64) error {
+// alone. After an error the disk may hold anything of what was not yet synced,
+// and another sync proves nothing ([durable.secure]).
+func (d *durable) reach(seq uint64) (err error) {
 	if seq <= d.synced {
 		return nil
 	}
+	defer func() { d.unsure = d.unsure || err != nil }()
 	upTo := max(seq, d.written.Load()) // before the sync begins
 	for d.file != nil {
 		d.syncs.Add(1)
@@ -102,6 +105,56 @@ func (d *durable) open(index uint32) (bool, error) {
 	d.closeFile()
 	d.file, d.index = f, index
 	return true, syncDir(d.dir)
+}
+
+// secure puts copies that are on the disk in the place of all blocks that a failed
+// sync left in doubt. The system takes what it could not write for written and
+// shows it on, as long as it remembers it: the next sync of the same file would
+// succeed without a write. What it has forgotten is missing in the copy as well,
+// and the scan that follows judges that. It is called when the engine has stopped;
+// spare is the path of the copies until they are whole, on the same disk.
+func (d *durable) secure(engine, spare string) error {
+	if !d.unsure {
+		return nil
+	}
+	blocks, err := blockFiles(engine)
+	if err != nil {
+		return err
+	}
+	for _, b := range blocks {
+		if b.index < d.index {
+			continue
+		}
+		if err := replaceSynced(b.path, spare); err != nil {
+			return fmt.Errorf("write a block anew after a failed sync: %w", err)
+		}
+	}
+	d.unsure = false
+	return nil
+}
+
+// replaceSynced puts a copy of a file in its place, once the copy is on the disk.
+func replaceSynced(path, spare string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	// A new file each time: the sync of one that failed before would prove nothing.
+	if err := os.Remove(spare); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(spare, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(spare)) // it may be large on a full disk
+	}
+	if err := os.Rename(spare, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
 }
 
 func (d *durable) closeFile() {

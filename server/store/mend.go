@@ -15,6 +15,9 @@ const (
 	// mendProbe is how many bytes must fit onto the disk before the engine is
 	// tried again.
 	mendProbe = 1 << 20
+	// spareBlock is where a block is copied to that takes the place of one that
+	// could not be synced; not beside the blocks, where the engine would find it.
+	spareBlock = "block-copy"
 )
 
 // mend waits for the engine to break, which it does when the disk takes a write
@@ -76,6 +79,9 @@ func (s *Store) restart(ctx context.Context) error {
 	old := s.engine()
 	old.unfollow()
 	old.stop()
+	if err := old.disk.secure(old.dir, filepath.Join(s.dir, spareBlock)); err != nil {
+		return err
+	}
 	head := s.p.head // nobody changes it without a follower
 	t := &Store{dir: s.dir, log: s.log, now: s.now, gen: s.gen, p: newProjection(), lost: s.lost}
 	f, err := t.scanFiles(ctx, false)
@@ -103,6 +109,8 @@ func (s *Store) restart(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	if err := s.startFollowing(ctx, e); err != nil {
+		// The next try begins with the old engine's blocks, of which these are the newest.
+		old.disk.unsure = old.disk.unsure || e.disk.unsure
 		return errors.Join(err, e.stop())
 	}
 	s.eng.Store(e)
