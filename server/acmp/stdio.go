@@ -23,10 +23,12 @@ import (
 const stdioPrincipal = "stdio"
 
 // ServeStdio serves one buyer over in and out, one message a line, until in ends,
-// out breaks or ctx is over. Tasks are then left to Close. A read of in that blocks
-// outlives the call.
+// out breaks or ctx is over. Invokes that are open a second after the end of in are
+// ended and told so (-33004); other tasks are left to Close. A read of in that blocks
+// outlives the call, and so does a write to out that nobody takes.
 func (p *Provider) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	s := &stdio{p: p, out: bufio.NewWriterSize(out, 64<<10), calls: map[int64]*stdioCall{}, broken: make(chan struct{})}
+	s := &stdio{p: p, out: bufio.NewWriterSize(out, 64<<10), calls: map[int64]*stdioCall{},
+		broken: make(chan struct{}), own: make(chan ownAnswer, maxOwnAnswers)}
 	toSDK, fromFilter := io.Pipe()
 	session, err := p.newServer().Connect(ctx, &mcp.IOTransport{
 		Reader: toSDK, Writer: sdkOut{s}, MaxLineLength: -1, // the filter bounds lines
@@ -36,31 +38,57 @@ func (p *Provider) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) 
 	}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
+	s.serving.Go(s.writeOwn)
 	ended := make(chan error, 1)
 	go func() {
 		ended <- s.filter(in, fromFilter)
 	}()
 	select {
 	case err = <-ended:
-		s.finish(finishTime)
+		if !s.finish(finishTime) {
+			s.giveUp()
+			s.finish(stopTime)
+		}
 	case <-s.broken:
-		err = fmt.Errorf("serve stdio: the other end does not read any more: %w", s.outErr())
+		err = fmt.Errorf("serve stdio: the other end does not read any more: %w", s.err)
 	case <-ctx.Done():
 	}
 	s.stop() // every call ends now
 	fromFilter.Close()
-	s.serving.Wait()
-	session.Close() // waits for the calls; its error would repeat ours
-	return err
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		s.serving.Wait()
+		session.Close() // waits for the calls; its error would repeat ours
+	}()
+	select {
+	case <-stopped:
+		return err
+	case <-time.After(stopTime):
+		return errors.Join(err, errNotRead)
+	}
 }
 
-// finishTime is how long the calls that are open when the input ends may still take:
-// a script that writes its requests and closes the pipe gets its answers, and a
-// buyer that leaves does not wait (R-38, A-048).
-const finishTime = time.Second
+const (
+	// finishTime is how long the calls that are open when the input ends may still
+	// take: a script that writes its requests and closes the pipe gets its answers,
+	// and a buyer that leaves does not wait (R-38, A-048).
+	finishTime = time.Second
+	// stopTime is how long the last answers may take to be written: the other end may
+	// hold the pipe open and not read it.
+	stopTime = 500 * time.Millisecond
+	// maxOwnAnswers is how many answers of the reader's own may wait to be written.
+	maxOwnAnswers = 1024
+)
 
-// finish waits until every call is answered, at most for d.
-func (s *stdio) finish(d time.Duration) {
+var (
+	errNotRead    = errors.New("serve stdio: the other end does not read its answers")
+	errInputEnded = errors.New("the input of the provider ended before the task did")
+)
+
+// finish waits until every call is answered, at most for d, and reports whether there
+// is nothing left to wait for.
+func (s *stdio) finish(d time.Duration) bool {
 	s.mu.Lock()
 	idle := make(chan struct{})
 	if len(s.calls) == 0 {
@@ -73,36 +101,61 @@ func (s *stdio) finish(d time.Duration) {
 	defer end.Stop()
 	select {
 	case <-idle:
-	case <-end.C:
 	case <-s.broken:
 	case <-s.ctx.Done():
+	case <-end.C:
+		return false
 	}
-	s.mu.Lock() // the last answer is written under it
-	s.idle = nil
-	s.mu.Unlock()
+	return true
 }
 
-// stdio is the state of one connection.
+// giveUp ends the tasks of the invokes that are not answered.
+func (s *stdio) giveUp() {
+	s.mu.Lock()
+	var tasks []*Task
+	for _, c := range s.calls {
+		if c.task != nil {
+			tasks = append(tasks, c.task)
+		}
+	}
+	s.mu.Unlock()
+	for _, t := range tasks {
+		t.finish(cancelledError(t.id, errInputEnded.Error()), errClosing)
+	}
+}
+
+// stdio is the state of one connection. A write blocks for as long as the other end
+// does not read, so that what the reader of the input needs has a lock of its own.
 type stdio struct {
 	p    *Provider
 	ctx  context.Context
 	stop context.CancelFunc
-	// serving are the calls of ours that are not answered.
+	// serving are the calls of ours that are not answered, and writeOwn.
 	serving sync.WaitGroup
+	own     chan ownAnswer
+	broken  chan struct{}
 
-	mu     sync.Mutex // guards all below, and the order of what is written
-	out    *bufio.Writer
-	err    error
-	broken chan struct{}
-	calls  map[int64]*stdioCall
-	last   int64
-	idle   chan struct{} // closed when the last call is answered; nil before the end
+	writing sync.Mutex // the order of what is written; taken before mu
+	out     *bufio.Writer
+	err     error // set once, before broken is closed
+
+	mu    sync.Mutex // guards all below, and is never held over a write
+	calls map[int64]*stdioCall
+	last  int64
+	idle  chan struct{} // closed when the last call is answered; nil before the end
+}
+
+// ownAnswer is an answer that the reader of the input has made itself.
+type ownAnswer struct {
+	n    int64
+	line []byte
 }
 
 // stdioCall is one request that has no response yet.
 type stdioCall struct {
 	s         *stdio
 	id        json.RawMessage // as the caller gave it; the SDK gets our number (B40)
+	task      *Task           // of an invoke; nil before it is known
 	cancelled bool            // by notifications/cancelled: nothing more may be written (A-049)
 	gone      chan struct{}
 }
@@ -161,14 +214,17 @@ func (s *stdio) take(line []byte, sdk io.Writer) error {
 // so that a cancel or a chunk behind it finds its task.
 func (s *stdio) request(env *envelope, n int64, c *stdioCall) {
 	if bad := env.checkMeta(); bad != nil {
-		s.respond(n, errorMessage(env.ID, bad))
+		s.say(n, errorMessage(env.ID, bad))
 		return
 	}
 	if env.Method != acmp.MethodInvoke {
-		s.respond(n, s.p.negotiation(env, stdioPrincipal))
+		s.say(n, s.p.negotiation(env, stdioPrincipal))
 		return
 	}
 	e := s.p.enter(env.Params, stdioPrincipal)
+	s.mu.Lock()
+	c.task = e.task
+	s.mu.Unlock()
 	s.serving.Go(func() {
 		s.respond(n, s.p.serve(s.ctx, e, env.ID, call{sink: c, gone: c.gone}))
 	})
@@ -176,13 +232,35 @@ func (s *stdio) request(env *envelope, n int64, c *stdioCall) {
 
 // respond writes the response of a call of ours, nil where the caller has gone.
 func (s *stdio) respond(n int64, answer []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.endLocked(n); c == nil || c.cancelled || answer == nil {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	defer s.end(n)
+	if c := s.call(n); c == nil || answer == nil || c.isCancelled() {
 		return
 	}
 	if s.writeLocked(append(answer, '\n')) == nil {
 		s.failLocked(s.out.Flush())
+	}
+}
+
+// say has an answer written that the reader of the input has made: it must not wait
+// for the other end to read, or it would not see the end of the input.
+func (s *stdio) say(n int64, answer []byte) {
+	select {
+	case s.own <- ownAnswer{n, answer}:
+	case <-s.ctx.Done():
+	}
+}
+
+// writeOwn writes what was said, in its order.
+func (s *stdio) writeOwn() {
+	for {
+		select {
+		case a := <-s.own:
+			s.respond(a.n, a.line)
+		case <-s.ctx.Done():
+			return
+		}
 	}
 }
 
@@ -233,18 +311,24 @@ func (s *stdio) cancelled(params json.RawMessage) {
 
 // write implements sink.
 func (c *stdioCall) write(b []byte) error {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	if c.cancelled {
+	c.s.writing.Lock()
+	defer c.s.writing.Unlock()
+	if c.isCancelled() {
 		return errClosed
 	}
 	return c.s.writeLocked(b)
 }
 
-// flush implements sink.
-func (c *stdioCall) flush() {
+func (c *stdioCall) isCancelled() bool {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
+	return c.cancelled
+}
+
+// flush implements sink.
+func (c *stdioCall) flush() {
+	c.s.writing.Lock()
+	defer c.s.writing.Unlock()
 	c.s.failLocked(c.s.out.Flush())
 }
 
@@ -270,18 +354,9 @@ func (s *stdio) failLocked(err error) {
 	}
 }
 
-func (s *stdio) outErr() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
-}
-
 func (s *stdio) writeError(id json.RawMessage, e *jsonrpc.Error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.writeLocked(append(errorMessage(id, e), '\n')) == nil {
-		s.failLocked(s.out.Flush())
-	}
+	n, _ := s.begin(id)
+	s.say(n, errorMessage(id, e))
 }
 
 // sdkOut takes what the SDK writes: one whole message a call.
@@ -289,13 +364,14 @@ type sdkOut struct{ s *stdio }
 
 // Write implements io.Writer. The response of a cancelled request is dropped.
 func (w sdkOut) Write(b []byte) (int, error) {
-	w.s.mu.Lock()
-	defer w.s.mu.Unlock()
+	w.s.writing.Lock()
+	defer w.s.writing.Unlock()
 	out := b
 	if m := responseHead.FindSubmatch(b[:min(len(b), 64)]); m != nil {
 		n, _ := strconv.ParseInt(string(m[1]), 10, 64) // digits
-		if c := w.s.endLocked(n); c != nil {
-			if c.cancelled {
+		defer w.s.end(n)
+		if c := w.s.call(n); c != nil {
+			if c.isCancelled() {
 				return len(b), nil
 			}
 			out = spliceID(b, string(m[1]), c.id)
@@ -315,16 +391,20 @@ func (w sdkOut) Close() error { return nil }
 // responseHead finds our number in a response of the SDK.
 var responseHead = regexp.MustCompile(`^\{"jsonrpc":"2\.0","id":(\d+),`)
 
-// endLocked takes a call off the list; nil where it is not on it.
-func (s *stdio) endLocked(n int64) *stdioCall {
-	c := s.calls[n]
-	if c == nil {
-		return nil
-	}
+// call gives an open call; nil where there is none.
+func (s *stdio) call(n int64) *stdioCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[n]
+}
+
+// end takes a call off the list, once it is answered.
+func (s *stdio) end(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.calls, n)
 	if len(s.calls) == 0 && s.idle != nil {
 		close(s.idle)
 		s.idle = nil
 	}
-	return c
 }
