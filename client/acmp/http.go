@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"signalbox/model/acmp"
 )
 
 // protocolRevision is the MCP revision that ACMP layer 1 is built on.
@@ -167,7 +169,7 @@ func failedStatus(resp *http.Response) error {
 	var msg struct {
 		Error *jsonrpc.Error `json:"error"`
 	}
-	if json.Unmarshal(validUTF8(body), &msg) == nil && msg.Error != nil && msg.Error.Code != 0 {
+	if acmp.Decode(validUTF8(body), &msg) == nil && msg.Error != nil && msg.Error.Code != 0 {
 		e.rpc = msg.Error
 	}
 	return e

@@ -11,24 +11,26 @@ import (
 // checkResult decodes a result and holds it against the protocol (A-086 to
 // A-094, A-124). msg is the violation, "" for none.
 func checkResult(raw json.RawMessage, p acmp.InvokeParams, d streamed) (*acmp.Result, string) {
-	var required struct {
+	var in struct {
+		acmp.Result
 		TokensUsed *int64       `json:"tokens_used"`
 		CostCU     *json.Number `json:"cost_cu"`
 	}
-	var res acmp.Result
-	if json.Unmarshal(raw, &required) != nil || json.Unmarshal(raw, &res) != nil {
+	if acmp.Decode(raw, &in) != nil {
 		return nil, "the result cannot be read"
 	}
+	res := in.Result
 	switch {
 	case res.ResultType != "" && res.ResultType != "complete":
 		return nil, "the result is of an unknown type" // A-040
 	case res.TaskID != p.TaskID:
 		return nil, "the result is about another task"
-	case required.TokensUsed == nil:
+	case in.TokensUsed == nil:
 		return nil, "the result has no tokens_used"
-	case required.CostCU == nil || acmp.ValidCU(*required.CostCU) != nil:
+	case in.CostCU == nil || acmp.ValidCU(*in.CostCU) != nil:
 		return nil, "the result has no cost_cu that is a price"
 	}
+	res.TokensUsed, res.CostCU = *in.TokensUsed, *in.CostCU
 	if msg := d.check(&res, p); msg != "" {
 		return nil, msg
 	}

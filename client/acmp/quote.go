@@ -50,7 +50,7 @@ func (b *Buyer) Quote(ctx context.Context, provider string, r acmp.OfferRequest)
 		return nil, err
 	}
 	o := new(acmp.Offer)
-	if json.Unmarshal(raw, o) != nil {
+	if acmp.Decode(raw, o) != nil {
 		return nil, localError(acmp.CodeInternal, "protocol error: the offer cannot be read")
 	}
 	if msg := o.Problem(&r, time.Now()); msg != "" {
@@ -73,7 +73,7 @@ func (b *Buyer) Accept(ctx context.Context, provider string, o *acmp.Offer, escr
 	}
 	a := new(acmp.Acceptance)
 	switch {
-	case json.Unmarshal(raw, a) != nil || acmp.ValidCU(a.PriceCU) != nil:
+	case acmp.Decode(raw, a) != nil || acmp.ValidCU(a.PriceCU) != nil:
 		return nil, localError(acmp.CodeInternal, "protocol error: the acceptance cannot be read")
 	case a.OfferID != o.OfferID || (escrowID != "" && a.EscrowID != escrowID):
 		return nil, localError(acmp.CodeInternal, "protocol error: the acceptance is of something else")

@@ -159,7 +159,7 @@ func peerError(err error, raw []byte) *jsonrpc.Error {
 		return nil
 	}
 	e := new(jsonrpc.Error)
-	if json.Unmarshal(raw, e) != nil {
+	if acmp.Decode(raw, e) != nil {
 		e = &jsonrpc.Error{Code: acmp.CodeInternal, Message: "an error that cannot be read"}
 	}
 	return e

@@ -1,7 +1,6 @@
 package acmp
 
 import (
-	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -141,12 +140,8 @@ func DecodeAccept(raw json.RawMessage) (*Accept, *Error) {
 }
 
 func decodeParams(raw json.RawMessage, v any) *Error {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] != '{' {
-		return invalidParams("params must be an object")
-	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		return invalidParams(decodeDetail(err))
+	if problem := decodeObject(raw, v); problem != "" {
+		return invalidParams(problem)
 	}
 	return nil
 }

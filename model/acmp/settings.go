@@ -50,7 +50,7 @@ func ReadSettings(extensions map[string]any) (*Settings, error) {
 		return nil, fmt.Errorf("the ACMP declaration cannot be read: %w", err)
 	}
 	var s Settings
-	if err := json.Unmarshal(b, &s); err != nil {
+	if err := Decode(b, &s); err != nil {
 		return nil, fmt.Errorf("the ACMP declaration is not formed as it must be: %w", err)
 	}
 	s.Features.HeartbeatIntervalMS = max(s.Features.HeartbeatIntervalMS, 0)

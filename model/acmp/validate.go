@@ -1,9 +1,6 @@
 package acmp
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
 // MaxIDBytes bounds each id and name that a peer may send, in bytes.
 const MaxIDBytes = 1024
@@ -69,32 +66,21 @@ func (p *InvokeParams) invalid(detail string) *Error {
 // type is -32602 in plain words.
 func DecodeInvoke(raw json.RawMessage) (*InvokeParams, *Error) {
 	p := new(InvokeParams)
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil, p.invalid("params must be an object")
-	}
-	if err := json.Unmarshal(raw, p); err != nil {
+	if problem := decodeObject(raw, p); problem != "" {
 		var id struct {
 			TaskID any `json:"task_id"`
 		}
-		_ = json.Unmarshal(raw, &id)
+		_ = Decode(raw, &id) // what is no object has none
 		only := &InvokeParams{}
 		if s, ok := id.TaskID.(string); ok && len(s) <= MaxIDBytes {
 			only.TaskID = s
 		}
-		return nil, only.invalid(decodeDetail(err))
+		return nil, only.invalid(problem)
 	}
 	if e := p.Validate(); e != nil {
 		return nil, e
 	}
 	return p, nil
-}
-
-func decodeDetail(err error) string {
-	if te, ok := err.(*json.UnmarshalTypeError); ok && te.Field != "" && len(te.Field) < 80 {
-		return te.Field + " has the wrong type"
-	}
-	return "params cannot be read"
 }
 
 // OutputTypeOrDefault is output_type, or json when it was left out (A-064).

@@ -10,6 +10,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"signalbox/model/acmp"
 )
 
 // MCP's own header names and codes, as this package needs them.
@@ -76,7 +78,7 @@ func (e *envelope) complete() {
 	var p struct {
 		Meta json.RawMessage `json:"_meta"`
 	}
-	if json.Unmarshal(orEmpty(e.Params), &p) == nil && p.Meta == nil {
+	if acmp.Decode(orEmpty(e.Params), &p) == nil && p.Meta == nil {
 		e.Params = withMember(orEmpty(e.Params), "_meta", `{"io.modelcontextprotocol/protocolVersion":"`+protocolVersion+
 			`","io.modelcontextprotocol/clientCapabilities":{}}`)
 	}

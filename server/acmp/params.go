@@ -2,7 +2,6 @@ package acmp
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 
 	"signalbox/model/acmp"
@@ -28,19 +27,10 @@ func parseInvoke(raw json.RawMessage) (acmp.InvokeParams, *acmp.Error) {
 	return *p, nil
 }
 
-// decodeProblem says what is wrong with a message, without the decoder's types.
-func decodeProblem(err error) string {
-	var te *json.UnmarshalTypeError
-	if errors.As(err, &te) && te.Field != "" && len(te.Field) < 80 {
-		return te.Field + " has the wrong type"
-	}
-	return "params cannot be read"
-}
-
 func parseCancel(raw json.RawMessage) (acmp.Cancel, string) {
 	var c acmp.Cancel
-	if err := json.Unmarshal(orEmpty(raw), &c); err != nil {
-		return c, decodeProblem(err)
+	if err := acmp.Decode(orEmpty(raw), &c); err != nil {
+		return c, acmp.DecodeProblem(err)
 	}
 	c.Reason = clipText(c.Reason, maxDetailBytes)
 	return c, taskIDProblem(c.TaskID)
@@ -51,8 +41,8 @@ func parseInputChunk(raw json.RawMessage) (acmp.InputChunk, string) {
 		acmp.InputChunk
 		Seq *int64 `json:"seq"`
 	}
-	if err := json.Unmarshal(orEmpty(raw), &c); err != nil {
-		return c.InputChunk, decodeProblem(err)
+	if err := acmp.Decode(orEmpty(raw), &c); err != nil {
+		return c.InputChunk, acmp.DecodeProblem(err)
 	}
 	if problem := taskIDProblem(c.TaskID); problem != "" {
 		return c.InputChunk, problem

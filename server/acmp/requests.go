@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"mime"
 	"net/http"
 	"strings"
@@ -176,12 +175,7 @@ func (e *envelope) meta() requestMeta {
 	var p struct {
 		Meta requestMeta `json:"_meta"`
 	}
-	if err := json.Unmarshal(e.Params, &p); err != nil {
-		var te *json.UnmarshalTypeError
-		if !errors.As(err, &te) {
-			return requestMeta{}
-		}
-	}
+	_ = acmp.Decode(orEmpty(e.Params), &p) // up to the member that cannot be read
 	return p.Meta
 }
 

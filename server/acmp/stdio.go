@@ -295,7 +295,7 @@ func (s *stdio) cancelled(params json.RawMessage) {
 	var c struct {
 		RequestID json.RawMessage `json:"requestId"`
 	}
-	if json.Unmarshal(orEmpty(params), &c) != nil || c.RequestID == nil {
+	if acmp.Decode(orEmpty(params), &c) != nil || c.RequestID == nil {
 		return
 	}
 	id := normalID(c.RequestID)

@@ -45,6 +45,11 @@ func TestBadLines(t *testing.T) {
 	if m.Result == nil {
 		t.Errorf("answer: %s", m.raw)
 	}
+	eventually(t, "each bad line is answered", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.stray) >= 7
+	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var codes []int
