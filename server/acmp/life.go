@@ -77,6 +77,10 @@ func (t *Task) judge(out Output, err error, log *slog.Logger) *outcome {
 			t.finish(internalError(t.id, "the output is not valid"), errDone)
 			return nil
 		}
+		if !t.provable(p) {
+			t.finish(internalError(t.id, errNoProof.Error()), errDone)
+			return nil
+		}
 		if len(p.Data) > t.limits.TaskBytes {
 			t.finish(tooLarge(t.id, t.limits.TaskBytes), errDone)
 			return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,6 +73,7 @@ var (
 	errDeadline     = errors.New("the deadline has passed")
 	errAbandoned    = errors.New("no caller came back within the grace time")
 	errClosing      = errors.New("the provider is stopping")
+	errNoProof      = errors.New("the proof that was asked for cannot be made: a part of the output has no canonical form, such as a number that is too large or a member that comes twice")
 	errDone         = errors.New("the task has its outcome")
 	errInvalidChunk = errors.New("the chunk is not valid: it needs a type, and JSON as data")
 )
@@ -128,6 +130,10 @@ func (t *Task) emit(p acmp.Payload, final bool) error {
 
 // emitValid is emit for a chunk that is known to be valid one-line JSON.
 func (t *Task) emitValid(p acmp.Payload, final bool) error {
+	if !t.provable(p) { // now, and not behind the whole stream
+		t.finish(internalError(t.id, errNoProof.Error()), errDone)
+		return errNoProof
+	}
 	t.mu.Lock()
 	for {
 		switch {
@@ -164,6 +170,16 @@ func (t *Task) emitValid(p acmp.Payload, final bool) error {
 	}
 	t.mu.Unlock()
 	return nil
+}
+
+// provable reports whether p does not stand in the way of the proof that was asked
+// for. A piece of text does not, whatever it is: what is cut in it becomes whole.
+func (t *Task) provable(p acmp.Payload) bool {
+	if t.params.ProofMethod == "" || !acmp.IsJSON(p.Type) {
+		return true
+	}
+	_, err := acmp.ResultHash(acmp.Payload{Type: p.Type, Data: slices.Concat([]byte("["), p.Data, []byte("]"))})
+	return err == nil
 }
 
 // chunkOverhead is what one held chunk costs besides its data, in bytes.
