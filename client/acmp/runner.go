@@ -31,6 +31,7 @@ type runner struct {
 	interval time.Duration
 	memory   bool // advertised: tasks survive the provider's own end
 	wait     backoff
+	reached  int64 // chunks of the attempt that got furthest
 
 	conn       chan connected // nil unless connecting
 	connCancel context.CancelFunc
@@ -310,7 +311,8 @@ func (r *runner) onAnswer(a answer) bool {
 		r.t.l.retire(r.sess)
 		return r.providerEnded(cause)
 	}
-	if d.chunks > 0 {
+	if d.chunks > r.reached { // else each attempt says the same and breaks off
+		r.reached = d.chunks
 		r.wait.reset()
 	}
 	// On HTTP one failed request leaves the session whole, and its request ids
