@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -103,6 +105,8 @@ func plainNetError(err error) string {
 		return "connection refused"
 	case errors.Is(err, syscall.ECONNRESET):
 		return "connection reset"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection ended before the answer"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "no answer in time"
 	}
@@ -113,7 +117,14 @@ func plainNetError(err error) string {
 	if errors.As(err, &op) {
 		return op.Err.Error()
 	}
-	return err.Error()
+	msg := err.Error()
+	if strings.Contains(msg, "malformed") { // net/http has no type for it
+		return "what answers there does not speak HTTP as it must be"
+	}
+	for _, of := range []string{"net/http: ", "http: ", "tls: "} {
+		msg = strings.TrimPrefix(msg, of)
+	}
+	return msg
 }
 
 // plainError gives the part of an SDK error that means something to a person.

@@ -2,6 +2,7 @@ package acmp
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"unicode/utf8"
@@ -70,7 +71,10 @@ func (f *filter) inspect(raw []byte) (pass bool, err error) {
 	}
 	var env envelope
 	if err := json.Unmarshal(raw, &env, lenient); err != nil {
-		return false, fmt.Errorf("not a JSON-RPC message: %w", err)
+		if !jsontext.Value(raw).IsValid(lenient) {
+			return false, errors.New("not JSON")
+		}
+		return false, errors.New("JSON, but not a JSON-RPC message")
 	}
 	switch {
 	case env.response():

@@ -77,7 +77,7 @@ func TestUnreadableEvent(t *testing.T) {
 	})
 	b, rec := newBuyer(t, p.URL, nil)
 	evs := rec.outcome(t, invoke(t, b, invocation(nil)))
-	if e := last(evs).Err; outputText(evs) != "a" || e == nil || !e.Local || !strings.Contains(e.Message, "not a JSON-RPC message") {
+	if e := last(evs).Err; outputText(evs) != "a" || e == nil || !e.Local || !strings.Contains(e.Message, "is not JSON") {
 		t.Errorf("%q %+v", outputText(evs), e)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 )
@@ -47,9 +48,12 @@ func tlsProblem(err error) string {
 		host    x509.HostnameError
 		unknown x509.UnknownAuthorityError
 		invalid x509.CertificateInvalidError
+		record  tls.RecordHeaderError
 		op      *net.OpError
 	)
 	switch {
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		return "what answers there does not speak TLS (is the URL to begin with http:// ?)"
 	case errors.As(err, &unknown):
 		return "the provider's certificate is signed by an authority that is not trusted here (see ca_file)"
 	case errors.As(err, &host):

@@ -61,5 +61,8 @@ func (e *Error) Error() string {
 		}
 		return said
 	}
+	if e.Code == 0 { // the peer gave none
+		return "error without a code: " + e.Message
+	}
 	return fmt.Sprintf("error %d: %s", e.Code, e.Message)
 }
