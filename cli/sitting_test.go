@@ -125,7 +125,7 @@ func TestLeadWorksThroughTheDay(t *testing.T) {
 		s.waitText("Input for echo")
 		s.typed("said from the dashboard")
 		s.keys("Enter")
-		s.waitText("input task")
+		s.waitText("input sent to")
 		s.keys("E")
 		s.waitText("completed", "said from the dashboard")
 	})
