@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,6 +55,65 @@ func TestLostAnswer(t *testing.T) {
 	closeIn(t, dir)
 	if d := cmp.Diff(want, dump(open(t, Options{Dir: dir, Now: clock}))); d != "" {
 		t.Error(d)
+	}
+}
+
+// An answer that never comes costs nothing for good: the act's place among those
+// under way is free when its writer gives up, and the act is read from the log. One
+// that comes after that lets the follower look there as well.
+func TestAnswerNeverComes(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{})
+	e := s.engine()
+	ws := e.writings
+	w := func(id string) *writing {
+		t.Helper()
+		c := itemChange(newItem(id, acop.StatusReady))
+		w := &writing{done: make(chan error, 1)}
+		if err := s.message(w, &c, subjectOf(&c.Record), part{}); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	over := make(chan time.Time)
+	close(over)
+	if err := ws.sub.Unsubscribe(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(3) {
+		if err := s.writeOne(e, w(fmt.Sprint(i)), over); !errors.Is(err, ErrUnavailable) {
+			t.Fatalf("a write without an answer: %v", err)
+		}
+		for last := uint64(0); last <= i; {
+			info, err := e.stream.Info(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = info.State.LastSeq
+		}
+		ws.ask() // the first look may have come before the engine had the act
+		if err := s.WaitRevision(t.Context(), i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ws.mu.Lock()
+	if len(ws.slots) != 0 || len(ws.open) != 0 {
+		t.Errorf("%d places are taken for ever, %d acts are waited for", len(ws.slots), len(ws.open))
+	}
+	ws.mu.Unlock()
+
+	var err error
+	if ws.sub, err = e.nc.ChanSubscribe(ws.prefix+"*", ws.answers); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writeOne(e, w("late"), over); err != nil && !errors.Is(err, ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if err := s.WaitRevision(t.Context(), 4); err != nil {
+		t.Fatal(err)
+	}
+	if rev := commit(t, s, itemChange(newItem("after", acop.StatusReady))); rev != 5 {
+		t.Errorf("the next act is at %d", rev)
 	}
 }
 

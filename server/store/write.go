@@ -138,6 +138,7 @@ func (ws *writings) answered(m *nats.Msg) (w *writing, err error) {
 		return nil, nil
 	}
 	if w = ws.leave(n); w == nil {
+		ws.ask() // its writer has given up, and the act may be in the log
 		return nil, nil
 	}
 	if len(m.Data) == 0 && m.Header.Get("Status") != "" { // nobody is there to write it
@@ -169,30 +170,44 @@ func (s *Store) write(ctx context.Context, w *writing) (uint64, error) {
 	defer late.Stop()
 	var err error
 	if len(w.msgs) == 1 {
-		err = s.send(e, w, late.C)
-	} else {
-		err = s.sendGroup(ctx, e, w)
-	}
-	if err != nil {
-		return 0, err
-	}
-	select {
-	case err = <-w.done:
-	case <-late.C:
-		e.writings.ask()
-		err = errors.New("the engine took too long")
-		err = s.known(w, err)
-	case <-e.broken:
-		err = s.known(w, errors.New("the disk took no more"))
-	case <-s.done:
-		err = s.known(w, ErrClosed)
-	case <-s.failed:
-		err = s.known(w, s.failure)
+		err = s.writeOne(e, w, late.C)
+	} else if err = s.sendGroup(ctx, e, w); err == nil {
+		err = s.await(e, w, late.C)
 	}
 	if err != nil {
 		return 0, err
 	}
 	return w.rev, nil
+}
+
+// writeOne brings an act of one record into the log. Its place among the acts under
+// way is free afterwards, also when the answer never came: the engine's connection
+// may have been cut, and each lost answer would cost a place for good.
+func (s *Store) writeOne(e *engine, w *writing, late <-chan time.Time) error {
+	n, err := s.send(e, w, late)
+	if err != nil {
+		return err
+	}
+	defer e.writings.leave(n)
+	return s.await(e, w, late)
+}
+
+// await returns once the projection shows an act that the engine was given, or when
+// nobody can say any longer what became of it.
+func (s *Store) await(e *engine, w *writing, late <-chan time.Time) error {
+	select {
+	case err := <-w.done:
+		return err
+	case <-late:
+		e.writings.ask()
+		return s.known(w, errors.New("the engine took too long"))
+	case <-e.broken:
+		return s.known(w, errors.New("the disk took no more"))
+	case <-s.done:
+		return s.known(w, ErrClosed)
+	case <-s.failed:
+		return s.known(w, s.failure)
+	}
 }
 
 // known is what became of an act that nobody waits for any longer: the follower
@@ -206,8 +221,9 @@ func (s *Store) known(w *writing, why error) error {
 	}
 }
 
-// send hands an act of one record to the engine.
-func (s *Store) send(e *engine, w *writing, late <-chan time.Time) error {
+// send hands an act of one record to the engine and returns the number that it is
+// under way by.
+func (s *Store) send(e *engine, w *writing, late <-chan time.Time) (n uint64, err error) {
 	ws := e.writings
 	select {
 	case ws.slots <- struct{}{}:
@@ -215,11 +231,11 @@ func (s *Store) send(e *engine, w *writing, late <-chan time.Time) error {
 		select {
 		case ws.slots <- struct{}{}:
 		case <-late:
-			return fmt.Errorf("%w: too many writes are under way", ErrUnavailable)
+			return 0, fmt.Errorf("%w: too many writes are under way", ErrUnavailable)
 		case <-e.broken:
-			return fmt.Errorf("%w: the disk took no more", ErrUnavailable)
+			return 0, fmt.Errorf("%w: the disk took no more", ErrUnavailable)
 		case <-s.done:
-			return ErrClosed
+			return 0, ErrClosed
 		}
 	}
 	reply, n := ws.enter(w)
@@ -227,9 +243,9 @@ func (s *Store) send(e *engine, w *writing, late <-chan time.Time) error {
 	m.Reply = reply
 	if err := e.nc.PublishMsg(m); err != nil {
 		ws.leave(n)
-		return writeError(err)
+		return 0, writeError(err)
 	}
-	return nil
+	return n, nil
 }
 
 // sendGroup writes an act of several records as the engine's atomic batch. The
