@@ -3,6 +3,7 @@ package acmp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,12 +24,12 @@ import (
 const stdioPrincipal = "stdio"
 
 // ServeStdio serves one buyer over in and out, one message a line, until in ends,
-// out breaks or ctx is over. Invokes that are open a second after the end of in are
+// out breaks, is not read at all, or ctx is over. Invokes that are open a second after the end of in are
 // ended and told so (-33004); other tasks are left to Close. A read of in that blocks
 // outlives the call, and so does a write to out that nobody takes.
 func (p *Provider) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := &stdio{p: p, out: bufio.NewWriterSize(out, 64<<10), calls: map[int64]*stdioCall{},
-		broken: make(chan struct{}), own: make(chan ownAnswer, maxOwnAnswers)}
+		broken: make(chan struct{}), unread: make(chan struct{}), own: make(chan ownAnswer, maxOwnAnswers)}
 	toSDK, fromFilter := io.Pipe()
 	session, err := p.newServer().Connect(ctx, &mcp.IOTransport{
 		Reader: toSDK, Writer: sdkOut{s}, MaxLineLength: -1, // the filter bounds lines
@@ -51,6 +52,8 @@ func (p *Provider) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) 
 		}
 	case <-s.broken:
 		err = fmt.Errorf("serve stdio: the other end does not read any more: %w", s.err)
+	case <-s.unread:
+		err = errNotRead
 	case <-ctx.Done():
 	}
 	s.stop() // every call ends now
@@ -65,7 +68,7 @@ func (p *Provider) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) 
 	case <-stopped:
 		return err
 	case <-time.After(stopTime):
-		return errors.Join(err, errNotRead)
+		return cmp.Or(err, errNotRead)
 	}
 }
 
@@ -78,6 +81,7 @@ type stdio struct {
 	// serving are the calls of ours that are not answered, and writeOwn.
 	serving sync.WaitGroup
 	own     chan ownAnswer
+	unread  chan struct{} // closed by the reader of the input, when own stays full
 	broken  chan struct{}
 
 	writing sync.Mutex // the order of what is written; taken before mu
@@ -108,7 +112,7 @@ type stdioCall struct {
 // filter reads lines, keeps what the SDK must not see and hands on the rest.
 func (s *stdio) filter(in io.Reader, sdk io.Writer) error {
 	r := bufio.NewReaderSize(in, 64<<10)
-	for {
+	for s.ctx.Err() == nil {
 		line, err := readLine(r, s.p.opts.Limits.MessageBytes)
 		switch {
 		case errors.Is(err, errLongLine):
@@ -126,6 +130,7 @@ func (s *stdio) filter(in io.Reader, sdk io.Writer) error {
 			return fmt.Errorf("serve stdio: read: %w", err)
 		}
 	}
+	return nil
 }
 
 // take deals with one line. One bad line harms no other (B36).
@@ -193,6 +198,16 @@ func (s *stdio) respond(n int64, answer []byte) {
 func (s *stdio) say(n int64, answer []byte) {
 	select {
 	case s.own <- ownAnswer{n, answer}:
+		return
+	default:
+	}
+	full := time.NewTimer(unreadTime)
+	defer full.Stop()
+	select {
+	case s.own <- ownAnswer{n, answer}:
+	case <-full.C:
+		close(s.unread)
+		<-s.ctx.Done()
 	case <-s.ctx.Done():
 	}
 }

@@ -15,6 +15,8 @@ const (
 	stopTime = 500 * time.Millisecond
 	// maxOwnAnswers is how many answers of the reader's own may wait to be written.
 	maxOwnAnswers = 1024
+	// unreadTime is how long they may be that many before the other end is given up.
+	unreadTime = 30 * time.Second
 )
 
 var (

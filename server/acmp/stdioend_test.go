@@ -3,9 +3,11 @@ package acmp
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"signalbox/model/acmp"
@@ -83,4 +85,32 @@ func TestOpenCallsAreAnsweredAtTheEnd(t *testing.T) {
 	if o := task.outcome; o == nil || o.err == nil || o.err.Code != acmp.CodeCancelled {
 		t.Errorf("outcome: %+v", o)
 	}
+}
+
+// a caller that sends and sends, and reads none of the answers, is given up in
+// the end: the end of its input would never be seen behind what waits to be written.
+func TestUnreadAnswersAreNotHeldWithoutEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, err := New(t.Context(), only(stream(1))())
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := strings.NewReader(strings.Repeat("no JSON\n", 100*maxOwnAnswers))
+		fromProvider, out := io.Pipe()
+		ended := make(chan error, 1)
+		go func() { ended <- p.ServeStdio(t.Context(), in, out) }()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, errNotRead) {
+				t.Errorf("ended with %v", err)
+			}
+		case <-time.After(2 * unreadTime):
+			t.Error("it serves on")
+		}
+		fromProvider.Close()
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
