@@ -157,24 +157,26 @@ func TestKeyRowOfHelpAndPalette(t *testing.T) {
 // A new task is selected although its first fact comes after the answer; a key or a
 // click in between keeps the cursor where the person put it.
 func TestNewTaskIsSelected(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		for _, key := range []string{"", "down", "click"} {
-			r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-			r.Keys("i", "enter", "enter")
-			r.Must("─ Tasks")
-			switch key {
-			case "":
-			case "click":
-				r.Click(r.Find("task_a7"))
-			default:
-				r.Keys(key)
-			}
-			r.facts(uitest.TaskFacts("task_1", "fresh", time.Now().Add(time.Minute))...)
-			if at := strings.Contains(r.Screen(), "OUTPUT task_1"); at != (key == "") {
-				t.Errorf("after %q the new task is selected: %v\n%s", key, at, r.Screen())
-			}
-		}
-	})
+	for _, key := range []string{"", "down", "click"} {
+		t.Run(key, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+				r.Keys("i", "enter", "enter")
+				r.Must("─ Tasks")
+				switch key {
+				case "":
+				case "click":
+					r.Click(r.Find("task_a7"))
+				default:
+					r.Keys(key)
+				}
+				r.facts(uitest.TaskFacts("task_1", "fresh", time.Now().Add(time.Minute))...)
+				if at := strings.Contains(r.Screen(), "OUTPUT task_1"); at != (key == "") {
+					t.Errorf("after %q the new task is selected: %v\n%s", key, at, r.Screen())
+				}
+			})
+		})
+	}
 }
 
 // Streamed input: a file goes in pieces that cut no character, and ends the
