@@ -46,3 +46,12 @@ func binary(t *testing.T) string {
 	}
 	return bin
 }
+
+// playsAtProcesses leaves a long test out of a short run: nearly all it does is done
+// by processes of their own, which the race detector in this one does not see.
+func playsAtProcesses(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("plays at processes of their own for a long time")
+	}
+}

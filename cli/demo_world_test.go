@@ -54,8 +54,8 @@ func until(t *testing.T, within time.Duration, what string, cond func() bool) {
 	}
 }
 
-// TestDemoWorld runs the simulated world against a real owner and real providers
-// (issue 2 item 8): everything a lead must be able to see happens, and a revoked
+// TestDemoWorld runs the simulated world against a real owner and real providers:
+// everything a lead must be able to see happens, and a revoked
 // worker stops and says so (H-091).
 func TestDemoWorld(t *testing.T) {
 	if testing.Short() {

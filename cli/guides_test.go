@@ -191,6 +191,7 @@ func guides(t *testing.T) []string {
 // TestGuidesRunAsWritten types every guide, as it stands, into real terminals of a
 // fresh home and compares what is seen with what the guide shows.
 func TestGuidesRunAsWritten(t *testing.T) {
+	playsAtProcesses(t)
 	t.Parallel()
 	for _, path := range guides(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".md"), func(t *testing.T) {
@@ -223,6 +224,7 @@ func TestGuidesRunAsWritten(t *testing.T) {
 // TestReadmeRunsAsWritten: the first command of the README opens a demo in a fresh
 // clone, and q leaves it.
 func TestReadmeRunsAsWritten(t *testing.T) {
+	playsAtProcesses(t)
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {

@@ -224,6 +224,7 @@ func (r *leadRig) filter(word string) {
 // a task stream, cancel it, revoke a claim, accept an item, decide one, live
 // through the loss of the owner, leave with the terminal as it was.
 func TestLeadAtARealTerminal(t *testing.T) {
+	playsAtProcesses(t)
 	r := newLeadRig(t, 120, 36)
 	s := r.screen
 	r.put("work:auth:rotate", "Rotate the signing keys", acop.StatusRequiresAttention)

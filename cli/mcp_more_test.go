@@ -128,6 +128,7 @@ func TestInspectorCallsEveryTool(t *testing.T) {
 // TestLeadWatchesAnAgent has an agent that only speaks MCP work while the lead
 // looks at the dashboard, until it hangs and loses its lease by itself.
 func TestLeadWatchesAnAgent(t *testing.T) {
+	playsAtProcesses(t)
 	t.Parallel()
 	r := newAgentRig(t)
 	r.put("w-1", nil)

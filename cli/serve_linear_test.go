@@ -168,6 +168,7 @@ func (l *linear) client(ctx context.Context, n int) {
 // two claims, nothing acknowledged is lost, and each retry got the answer of its
 // act (H-013, H-079, H-080, H-085, B44, B46, B61, B62).
 func TestClaimsAreLinearizable(t *testing.T) {
+	playsAtProcesses(t)
 	data := t.TempDir()
 	l := &linear{t: t, http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: linearClients}}}
 	var list strings.Builder

@@ -36,6 +36,7 @@ func (r *leadRig) completed(id, title string) {
 // palette, export, a task fed while it runs, and the cancel of a provider that
 // does not answer.
 func TestLeadWorksThroughTheDay(t *testing.T) {
+	playsAtProcesses(t)
 	t.Parallel()
 	r := newLeadRig(t, 130, 40)
 	s := r.screen
