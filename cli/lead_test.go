@@ -220,7 +220,7 @@ func (r *leadRig) filter(word string) {
 }
 
 // TestLeadAtARealTerminal is one sitting of a lead at the real binary on a real
-// terminal, with real processes behind it (issue 2, promises 1, 2, 6 and 7): see
+// terminal, with real processes behind it: see
 // a task stream, cancel it, revoke a claim, accept an item, decide one, live
 // through the loss of the owner, leave with the terminal as it was.
 func TestLeadAtARealTerminal(t *testing.T) {

@@ -32,7 +32,7 @@ func (r *leadRig) completed(id, title string) {
 }
 
 // TestLeadWorksThroughTheDay is the longer sitting at the real binary on a real
-// terminal (issue 5): grant with an overlap, send back, bulk accept, post, freeze,
+// terminal: grant with an overlap, send back, bulk accept, post, freeze,
 // palette, export, a task fed while it runs, and the cancel of a provider that
 // does not answer.
 func TestLeadWorksThroughTheDay(t *testing.T) {

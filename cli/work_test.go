@@ -94,7 +94,7 @@ created_at_utc: 2026-05-16T19:13:02.000Z
 `
 
 // TestWorkRound goes once around an item's life: put, list, show, grant, revoke,
-// resolve, post, complete, accept, cancel (H-090 to H-095, issue 2 item 7).
+// resolve, post, complete, accept, cancel (H-090 to H-095).
 func TestWorkRound(t *testing.T) {
 	t.Parallel()
 	r := newWorkRig(t)
