@@ -65,8 +65,18 @@ func (b *ownerBox) agentOwner(in *http.Client, identity, token string) mcp.Owner
 // inProcess carries a request to a handler of this process.
 type inProcess struct{ h http.Handler }
 
-// RoundTrip implements http.RoundTripper. The answer is whole when it returns.
-func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip implements http.RoundTripper. The answer is whole when it returns; one
+// that was cut in its midst is an error, as it would be on a socket.
+func (p inProcess) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			resp, err = nil, io.ErrUnexpectedEOF
+		default:
+			panic(p)
+		}
+	}()
 	in := r.Clone(r.Context())
 	in.RequestURI = r.URL.RequestURI()
 	in.Host = r.URL.Host

@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -60,16 +59,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	rec := &recorder{ResponseWriter: w}
 	v := &visit{s: s, w: rec, r: r}
 	name := "none"
-	defer func() {
-		if p := recover(); p != nil {
-			if p == http.ErrAbortHandler {
-				panic(p)
-			}
-			s.log.Error("a request failed unexpectedly", "route", name, "panic", p, "stack", string(debug.Stack()))
-			v.refuse(core.Errorf(core.CodeInternal, "something unexpected went wrong at the owner"))
-		}
-		s.count.request(name, rec.status)
-	}()
+	defer func() { v.end(name, recover()) }()
 	s.bound(rec, r)
 	if refused := s.checkOrigin(r); refused != nil {
 		v.refuse(refused)

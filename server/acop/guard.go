@@ -24,16 +24,7 @@ func CallerOf(ctx context.Context) (Caller, bool) {
 func (s *Server) Guard(name string, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{s: s, w: &recorder{ResponseWriter: w}, r: r}
-		defer func() {
-			if p := recover(); p != nil {
-				if p == http.ErrAbortHandler {
-					panic(p)
-				}
-				s.log.Error("a request failed unexpectedly", "route", name, "panic", p, "stack", string(debug.Stack()))
-				v.refuse(core.Errorf(core.CodeInternal, "something unexpected went wrong at the owner"))
-			}
-			s.count.request(name, v.w.status)
-		}()
+		defer func() { v.end(name, recover()) }()
 		s.bound(v.w, r)
 		refused := s.checkOrigin(r)
 		if refused == nil {
@@ -48,6 +39,22 @@ func (s *Server) Guard(name string, next http.HandlerFunc) http.Handler {
 		}
 		next(v.w, r.WithContext(context.WithValue(r.Context(), callerKey{}, v.caller)))
 	})
+}
+
+// end counts a request that is over, under the name of its route, and answers one
+// whose handler panicked with p. Where an answer had begun nothing can be said any
+// more: the connection is cut, so that nobody takes what came for the whole.
+func (v *visit) end(name string, p any) {
+	cut := p == http.ErrAbortHandler
+	if p != nil && !cut {
+		v.s.log.Error("a request failed unexpectedly", "route", name, "panic", p, "stack", string(debug.Stack()))
+		cut = v.w.status != 0
+		v.refuse(core.Errorf(core.CodeInternal, "something unexpected went wrong at the owner"))
+	}
+	v.s.count.request(name, v.w.status)
+	if cut {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // Refuse answers a request with the one error shape, for handlers behind

@@ -1,7 +1,9 @@
 package acop
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -56,25 +58,36 @@ func TestAnswerIsAsNewAsItsRevision(t *testing.T) {
 }
 
 // TestGuardCountsWhatWasAnswered: a handler that names no status answers 200, and
-// one that fails in the midst of its answer gets nothing added to it.
+// one that fails in the midst of its answer gets nothing added to it, and its
+// connection is cut: the reader does not take it for the whole.
 func TestGuardCountsWhatWasAnswered(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, nil)
-	ask := func(name string, h http.HandlerFunc) *httptest.ResponseRecorder {
+	ask := func(name string, h http.HandlerFunc) {
 		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/elsewhere", nil)
 		r.Header.Set("Authorization", "Bearer "+b.tokens["reader-01"])
-		w := httptest.NewRecorder()
-		b.owner.Guard(name, h).ServeHTTP(w, r)
-		return w
+		b.owner.Guard(name, h).ServeHTTP(httptest.NewRecorder(), r)
 	}
 	ask("plain", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) })
 	ask("silent", func(http.ResponseWriter, *http.Request) {})
-	w := ask("broken", func(w http.ResponseWriter, _ *http.Request) {
+	srv := httptest.NewServer(b.owner.Guard("broken", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("hel"))
+		_ = http.NewResponseController(w).Flush()
 		panic("in the midst")
-	})
-	if got := w.Body.String(); got != "hel" {
-		t.Errorf("the broken answer is %q", got)
+	}))
+	defer srv.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+b.tokens["reader-01"])
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); string(body) != "hel" || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the broken answer is %q and ends with %v", body, err)
 	}
 	got := b.samples()
 	for _, name := range []string{"plain", "silent", "broken"} {
