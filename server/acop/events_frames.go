@@ -1,6 +1,8 @@
 package acop
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 
 	core "signalbox/model/acop"
@@ -17,7 +19,7 @@ const (
 type frameCache struct {
 	mu    sync.Mutex
 	byRev map[uint64]*rendered
-	order []*rendered // oldest first
+	order []*rendered // by revision
 	bytes int
 }
 
@@ -52,15 +54,17 @@ func (c *frameCache) at(rev uint64) *rendered {
 	return f
 }
 
-// account lets go of the oldest frames as far as there are too many. The newest
-// one stays, whatever its size.
+// account lets go of the oldest acts as far as there are too many: of the oldest in
+// the log, so that a reader of old history takes no place from what all others
+// follow. The newest one stays, whatever its size.
 func (c *frameCache) account(f *rendered) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.order, c.bytes = append(c.order, f), c.bytes+len(f.b)
+	at, _ := slices.BinarySearchFunc(c.order, f.rev, func(o *rendered, rev uint64) int { return cmp.Compare(o.rev, rev) })
+	c.order, c.bytes = slices.Insert(c.order, at, f), c.bytes+len(f.b)
 	for len(c.order) > 1 && (len(c.order) > mostFrames || c.bytes > mostFrameBytes) {
 		old := c.order[0]
-		c.order, c.bytes = c.order[1:], c.bytes-len(old.b)
+		c.order, c.bytes = slices.Delete(c.order, 0, 1), c.bytes-len(old.b)
 		delete(c.byRev, old.rev)
 	}
 }

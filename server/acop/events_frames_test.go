@@ -37,6 +37,18 @@ func TestFramesAreShared(t *testing.T) {
 	if len(c.byRev) != mostFrames || len(c.order) != mostFrames {
 		t.Errorf("%d and %d frames are held", len(c.byRev), len(c.order))
 	}
+	live := c.of(act(100+3*mostFrames-1, 1))
+	for rev := range uint64(2 * mostFrames) { // a reader of old history beside the live ones
+		if b := c.of(act(1+rev, 1)); !bytes.Equal(b, frames(act(1+rev, 1))) {
+			t.Fatalf("act %d: %s", rev, b)
+		}
+	}
+	if b := c.of(act(100+3*mostFrames-1, 1)); &b[0] != &live[0] {
+		t.Error("old history pushed out the newest act")
+	}
+	if len(c.byRev) != mostFrames || len(c.order) != mostFrames {
+		t.Errorf("beside old history %d and %d frames are held", len(c.byRev), len(c.order))
+	}
 	for rev := range uint64(20) {
 		c.of(act(1000+rev, mostFrameBytes/3))
 		if c.bytes > mostFrameBytes || len(c.byRev) != len(c.order) {
