@@ -49,9 +49,12 @@ type Keeper struct {
 	c    *Client
 	o    KeepOptions
 	ttl  time.Duration
-	end  time.Time // of the lease, by this program's monotonic clock
+	end  time.Time // of the lease, by the keeper's clock
 	stop context.CancelFunc
-	done chan struct{}
+
+	asleep func() time.Duration // how long the machine was suspended so far
+	slept  time.Duration        // the same when the keeper began
+	done   chan struct{}
 }
 
 // Keep starts to renew a claim at 50 to 80 % of its term (H-034) and returns a
@@ -60,12 +63,22 @@ type Keeper struct {
 // also when the owner never answers (B50). One failed renewal gives nothing up:
 // it is tried again while the lease lasts (B51). Call [Keeper.Stop] when the work
 // is done.
+//
+// The time for which the machine is suspended counts, as it does at the owner: a
+// lease that ended meanwhile is lost within a second of waking up.
 func (c *Client) Keep(ctx context.Context, o KeepOptions) (context.Context, *Keeper) {
+	return c.keep(ctx, o, asleep)
+}
+
+func (c *Client) keep(ctx context.Context, o KeepOptions, asleep func() time.Duration) (context.Context, *Keeper) {
 	term := o.Claim.ExpiresAtUTC.Sub(o.Claim.GrantedAtUTC) // both by the owner's clock
 	if o.GrantedFrom.IsZero() {
 		o.GrantedFrom = time.Now()
 	}
-	k := &Keeper{c: c, o: o, ttl: o.TTL, end: o.GrantedFrom.Add(term), done: make(chan struct{})}
+	k := &Keeper{
+		c: c, o: o, ttl: o.TTL, end: o.GrantedFrom.Add(term), done: make(chan struct{}),
+		asleep: asleep, slept: asleep(),
+	}
 	if k.ttl <= 0 {
 		k.ttl = term
 	}
@@ -90,6 +103,46 @@ func (k *Keeper) Stop() {
 	<-k.done
 }
 
+const (
+	// lookAgain is how often a wait looks whether the machine was suspended meanwhile.
+	lookAgain = time.Second
+	// leastSleep is what counts as having slept; less comes from reading two clocks.
+	leastSleep = 100 * time.Millisecond
+)
+
+// now is the time by the keeper's clock: Go's monotonic one, and what the machine
+// slept since the keeper began. Only the differences of its times mean anything.
+func (k *Keeper) now() time.Time {
+	now := time.Now()
+	if d := k.asleep() - k.slept; d >= leastSleep {
+		return now.Add(d)
+	}
+	return now
+}
+
+// wait returns at a time of the keeper's clock, or with the error of ctx.
+func (k *Keeper) wait(ctx context.Context, at time.Time) error {
+	for {
+		left := at.Sub(k.now())
+		if left <= 0 {
+			return ctx.Err()
+		}
+		if err := sleep(ctx, min(left, lookAgain)); err != nil {
+			return err
+		}
+	}
+}
+
+// until gives a context that ends at a time of the keeper's clock.
+func (k *Keeper) until(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		_ = k.wait(ctx, at) // the context ends either way
+	}()
+	return ctx, cancel
+}
+
 // errRanOut is the reason when the term passed without an answer.
 var errRanOut = errors.New("the term ran out before a renewal was answered")
 
@@ -102,7 +155,7 @@ func (k *Keeper) run(ctx context.Context) error {
 			return errRanOut
 		}
 		at := start.Add(span/2 + rand.N(span*3/10+1))
-		if sleep(ctx, time.Until(at)) != nil {
+		if k.wait(ctx, at) != nil {
 			return nil
 		}
 		sentAt, claim, err := k.renew(ctx)
@@ -131,11 +184,14 @@ func (k *Keeper) granted(c *acop.Claim, sentAt time.Time) time.Duration {
 // renew asks until it is answered, refused for good, or the term is over. Each
 // try ends before the term does.
 func (k *Keeper) renew(ctx context.Context) (time.Time, *acop.Claim, error) {
-	ctx, cancel := context.WithDeadline(ctx, k.end)
+	ctx, cancel := k.until(ctx, k.end)
 	defer cancel()
 	last := errRanOut
 	for n := 0; ; n++ {
-		sentAt := time.Now()
+		sentAt := k.now()
+		if !sentAt.Before(k.end) {
+			return sentAt, nil, last
+		}
 		claim, err := k.try(ctx, k.end.Sub(sentAt))
 		if err == nil {
 			return sentAt, claim, nil
@@ -146,7 +202,7 @@ func (k *Keeper) renew(ctx context.Context) (time.Time, *acop.Claim, error) {
 		if ctx.Err() == nil {
 			last = fmt.Errorf("%w: %w", errRanOut, err)
 			k.c.log.Warn("a renewal failed, the lease still stands",
-				"claim", k.o.Claim.ClaimID, "left", time.Until(k.end), "error", err)
+				"claim", k.o.Claim.ClaimID, "left", k.end.Sub(k.now()), "error", err)
 		}
 		if sleep(ctx, pause(n, err)) != nil {
 			return sentAt, nil, last

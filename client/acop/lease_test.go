@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,6 +148,56 @@ func TestKeepClamped(t *testing.T) {
 		}
 		k.Stop()
 	})
+}
+
+// TestKeepSuspended: the time for which the machine sleeps counts. A lease that
+// ended meanwhile is lost at once, and one that is near its end is renewed at once,
+// whatever Go's clock says; also while a renewal is under way.
+func TestKeepSuspended(t *testing.T) {
+	const ttl = time.Minute
+	for name, c := range map[string]struct {
+		awake, asleep time.Duration
+		silent, lost  bool
+	}{
+		"beyond the end":                  {10 * time.Second, time.Hour, false, true},
+		"beyond the end, without answers": {50 * time.Second, time.Hour, true, true},
+		"near the end":                    {10 * time.Second, 45 * time.Second, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				claim := granted(ttl)
+				var slept atomic.Int64
+				slept.Store(int64(24 * time.Hour)) // before the keeper began; it means nothing
+				var asked atomic.Int64
+				cl := tripClient(t, 0, func(r *http.Request) (*http.Response, error) {
+					asked.Add(1)
+					if c.silent {
+						<-r.Context().Done()
+						return nil, r.Context().Err()
+					}
+					return renewed(claim, ttl+c.asleep), nil
+				})
+				ctx, k := cl.keep(t.Context(), KeepOptions{Claim: claim}, func() time.Duration { return time.Duration(slept.Load()) })
+				defer k.Stop()
+				time.Sleep(c.awake)
+				if ctx.Err() != nil {
+					t.Fatalf("lost before: %v", context.Cause(ctx))
+				}
+				slept.Add(int64(c.asleep))
+				if c.lost {
+					if after, err := lossOf(t, ctx, time.Now()); after > lookAgain || !errors.Is(err, errRanOut) {
+						t.Errorf("lost %s after waking up: %v", after, err)
+					}
+					return
+				}
+				time.Sleep(lookAgain)
+				synctest.Wait()
+				if n := asked.Load(); n != 1 || ctx.Err() != nil {
+					t.Errorf("%d renewals at waking up: %v", n, context.Cause(ctx))
+				}
+			})
+		})
+	}
 }
 
 // TestKeepTermOfNoTime: an owner whose clock went back, or that says nonsense,
