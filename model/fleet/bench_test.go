@@ -9,7 +9,7 @@ import (
 	"signalbox/model/acop"
 )
 
-// crowd is the load of dashboard.md: n items, 200 agents, 50 running tasks.
+// crowd is the load that a dashboard must bear: n items, 200 agents, 50 running tasks.
 func crowd(n int) (*State, *owner) {
 	s := New()
 	items := make([]*acop.Item, 0, n)

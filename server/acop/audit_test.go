@@ -18,7 +18,7 @@ import (
 
 // audited are the rows of the requirements that this owner answers for: the core
 // (C), its HTTP binding (H), the settled silences (D), the loose client (E) and
-// the pitfalls (B) of coordination, HTTP and JSON, resources and security.
+// the known faults of such owners (B) in coordination, HTTP and JSON, resources and security.
 func audited() []string {
 	var ids []string
 	add := func(letter string, from, to int, but ...int) {
