@@ -163,6 +163,21 @@ func TestTornLastWrite(t *testing.T) {
 	}
 }
 
+// What a start shows is on the disk: a killed owner may have left acts in the
+// system's memory alone.
+func TestStartSyncsWhatItShows(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	commit(t, s, itemChange(newItem("a", acop.StatusReady)))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Options{Dir: dir})
+	if s.engine().disk.syncs.Load() == 0 {
+		t.Error("the start shows what it has not synced")
+	}
+}
+
 // Nothing is acknowledged or told before it is on the disk, and a sync that
 // failed is not forgotten: the log is checked and taken up again.
 func TestAcknowledgedAfterSync(t *testing.T) {

@@ -69,8 +69,10 @@ func (d *durable) reach(seq uint64) (err error) {
 	return errors.New("sync the log: its files are gone")
 }
 
-// start takes up the newest block; what stands in the files is on the disk
-// already or never was acknowledged.
+// start takes up the newest block. What stands in the files was acknowledged after
+// its sync, or never was; but a kill may have left the rest in the system's memory
+// alone, and from now on it is shown. A sync serves that: of the newest two
+// blocks, for the kill may have come between the two.
 func (d *durable) start(engine string) error {
 	d.dir = filepath.Join(streamDir(engine), "msgs")
 	d.index = 1
@@ -78,8 +80,11 @@ func (d *durable) start(engine string) error {
 	if err != nil {
 		return err
 	}
-	if len(blocks) > 0 {
-		d.index = blocks[len(blocks)-1].index
+	for _, b := range blocks[max(0, len(blocks)-2):] {
+		d.index = b.index
+		if err := d.syncBlock(b.path); err != nil {
+			return err
+		}
 	}
 	if d.root, err = os.OpenRoot(d.dir); err != nil {
 		return fmt.Errorf("sync the log: %w", err)
@@ -89,6 +94,19 @@ func (d *durable) start(engine string) error {
 		return errors.New("sync the log: the engine has made no file")
 	}
 	return err
+}
+
+func (d *durable) syncBlock(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("sync the log: %w", err)
+	}
+	defer f.Close()
+	d.syncs.Add(1)
+	if err := syncData(f); err != nil {
+		return fmt.Errorf("sync the log: %w", err)
+	}
+	return nil
 }
 
 // open goes on to a block if it is there. It is asked after every sync for the

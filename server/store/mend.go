@@ -94,6 +94,7 @@ func (s *Store) restart(ctx context.Context) error {
 	}
 	e, err := s.openEngine(ctx, s.first)
 	if err != nil {
+		old.disk.unsure = true // it syncs as it opens, and that may be what failed
 		return err
 	}
 	if len(s.lost.list) == 0 { // else the engine counts what was accepted as lost
