@@ -67,6 +67,7 @@ func startProcess(s ProviderSpec, o *env) (*process, error) {
 	cmd.Dir, cmd.Env = s.Dir, append(childEnv(os.Environ(), s), markName+"="+mark)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	ownGroup(cmd)
+	defer o.dog.starting(mark)()
 	err = cmd.Start()
 	closeAll(inR, outW, errW)
 	if err != nil {

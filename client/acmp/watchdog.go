@@ -11,16 +11,17 @@ import (
 )
 
 // watchdog is our end of a process that ends the providers on stdio should this
-// program be killed (B39): it is told "+PID MARK" and "-PID" for each process group,
-// over a pipe, and when the pipe ends kills what is left: the groups, and what has
-// left them but carries their mark. It is started with the first provider. A nil
-// watchdog does nothing.
+// program be killed (B39). It is told over a pipe "?MARK" before a child is started,
+// "!MARK" when its start is over, "+PID MARK" for its process group and "-PID" at the
+// group's end. When the pipe ends it kills what is left: the groups, and what carries
+// a mark. It is started with the first provider. A nil watchdog does nothing.
 type watchdog struct {
 	argv []string
 	log  *slog.Logger
 
 	mu     sync.Mutex
-	groups map[int]string // marks by group
+	groups map[int]string  // marks by group
+	starts map[string]bool // marks of what is being started
 	cmd    *exec.Cmd
 	pipe   *os.File
 	off    bool // could not be started, or closed
@@ -30,11 +31,30 @@ func newWatchdog(argv []string, log *slog.Logger) *watchdog {
 	if len(argv) == 0 {
 		return nil
 	}
-	return &watchdog{argv: argv, log: log, groups: map[int]string{}}
+	return &watchdog{argv: argv, log: log, groups: map[int]string{}, starts: map[string]bool{}}
 }
 
 // markName is the variable that marks all that a provider on stdio starts.
 const markName = "SIGNALBOX_RUN"
+
+// starting tells the mark of a child before it is started, so that it is found even
+// if this program is killed before it can name the child. The start is over when
+// known is called: the group is watched, or there is none.
+func (d *watchdog) starting(mark string) (known func()) {
+	if d == nil {
+		return func() {}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.starts[mark] = true
+	d.tell("?" + mark + "\n")
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.starts, mark)
+		d.tell("!" + mark + "\n")
+	}
+}
 
 func (d *watchdog) watch(pid int, mark string) {
 	if d == nil {
@@ -73,6 +93,9 @@ func (d *watchdog) tell(line string) {
 		return
 	}
 	var all strings.Builder
+	for mark := range d.starts {
+		fmt.Fprintf(&all, "?%s\n", mark)
+	}
 	for pid, mark := range d.groups {
 		fmt.Fprintf(&all, "+%d %s\n", pid, mark)
 	}

@@ -3,9 +3,12 @@
 package acmp
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,5 +103,27 @@ func TestKilledProviderLeavesNoDaemon(t *testing.T) {
 	awaitGone(t, pids)
 	if d := time.Since(killed); d > 5*time.Second {
 		t.Errorf("only after %v", d)
+	}
+}
+
+// A program can be killed before it has named a process that it just started: the
+// mark was told before, and is enough (B39).
+func TestWatchdogFindsWhatWasBeingStarted(t *testing.T) {
+	for lines, dies := range map[string]bool{"?%s\n": true, "?%[1]s\n!%[1]s\n": false} {
+		mark := rand.Text()
+		cmd := exec.Command("sleep", "1000")
+		cmd.Env = append(os.Environ(), markName+"="+mark)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		Watchdog(strings.NewReader(fmt.Sprintf(lines, mark)))
+		if !dies {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+		}
+		_ = cmd.Wait()
+		status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if killed := status.Signal() == syscall.SIGKILL; killed != dies {
+			t.Errorf("after %q: %v", lines, cmd.ProcessState)
+		}
 	}
 }

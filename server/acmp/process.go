@@ -59,6 +59,7 @@ func (r *runner) spawn(argv []string, c *Command) (*process, error) {
 	ownGroup(p.cmd)
 	theirs, err := p.openPipes(c.Input == InputStdin, c.Stderr == StderrMerge)
 	if err == nil {
+		defer r.dog.starting(p.mark)()
 		err = r.starter.start(p.cmd)
 	}
 	for _, f := range theirs {

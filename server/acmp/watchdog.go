@@ -18,15 +18,24 @@ import (
 // process was killed, and the watchdog ends them. It lives in a session of its
 // own, so that what ends us does not end it.
 
-// Watchdog is the body of that process: it reads "+PID MARK" and "-PID" lines from
-// in until it ends, then kills the groups that are left and all that carries their
-// marks.
+// Watchdog is the body of that process. It reads lines from in until it ends, then
+// kills the groups that are left and all that carries their marks: "?MARK" before a
+// process is started, "!MARK" when its start is over, "+PID MARK" for the group it
+// leads and "-PID" at the group's end.
 func Watchdog(in io.Reader) {
-	groups := map[int]string{}
+	groups, starting := map[int]string{}, map[string]bool{}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		op := lines.Text()
 		if len(op) < 2 {
+			continue
+		}
+		switch op[0] {
+		case '?':
+			starting[op[1:]] = true
+			continue
+		case '!':
+			delete(starting, op[1:])
 			continue
 		}
 		number, mark, _ := strings.Cut(op[1:], " ")
@@ -44,9 +53,11 @@ func Watchdog(in io.Reader) {
 		killGroup(&os.Process{Pid: pid})
 	}
 	for _, mark := range groups {
-		if mark != "" {
-			killMarked(mark)
-		}
+		starting[mark] = true
+	}
+	delete(starting, "")
+	for mark := range starting {
+		killMarked(mark)
 	}
 }
 
@@ -56,7 +67,8 @@ type dog struct {
 	log  *slog.Logger
 
 	mu     sync.Mutex
-	groups map[int]string // marks by group
+	groups map[int]string  // marks by group
+	starts map[string]bool // marks of what is being started
 	cmd    *exec.Cmd
 	pipe   *os.File
 	failed bool
@@ -64,7 +76,23 @@ type dog struct {
 }
 
 func newDog(argv []string, log *slog.Logger) *dog {
-	return &dog{argv: argv, log: log, groups: map[int]string{}}
+	return &dog{argv: argv, log: log, groups: map[int]string{}, starts: map[string]bool{}}
+}
+
+// starting tells the mark of a process before it is started, so that it is found
+// even if this program is killed before it can name the process. The start is over
+// when known is called: the group is watched, or there is none.
+func (d *dog) starting(mark string) (known func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.starts[mark] = true
+	d.tellLocked("?" + mark)
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.starts, mark)
+		d.tellLocked("!" + mark)
+	}
 }
 
 func (d *dog) watch(pid int, mark string) {
@@ -98,6 +126,9 @@ func (d *dog) tellLocked(line string) {
 		return
 	}
 	var all strings.Builder
+	for mark := range d.starts {
+		fmt.Fprintf(&all, "?%s\n", mark)
+	}
 	for pid, mark := range d.groups {
 		fmt.Fprintf(&all, "+%d %s\n", pid, mark)
 	}
