@@ -1,7 +1,6 @@
 package acmp
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -38,7 +37,7 @@ func TestTokenSaidBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newFakeProvider(t, 0, func(w *answerWriter, r wireRequest, _ int) { answer(w, r) })
-			var log bytes.Buffer
+			var log logBuffer
 			dir := t.TempDir()
 			b, rec := newBuyer(t, p.URL, func(o *Options) {
 				o.Providers[0].Token = NewSecret(secret)
@@ -69,7 +68,7 @@ func TestTokenSaidBack(t *testing.T) {
 
 // The same of a provider on stdio: its environment holds the token.
 func TestTokenSaidBackOnStdio(t *testing.T) {
-	var log bytes.Buffer
+	var log logBuffer
 	b, rec := newBuyer(t, "", func(o *Options) {
 		o.Providers = []ProviderSpec{{Name: "p", Token: NewSecret("SECRET-12345678"),
 			Command: []string{"sh", "-c", `echo "stray $ACMP_BEARER_TOKEN"; echo "bad $ACMP_BEARER_TOKEN" >&2; exit 3`}}}

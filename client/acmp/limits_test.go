@@ -1,7 +1,6 @@
 package acmp
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -68,7 +67,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 // B105, A-151: the token is in no log, error, event or format.
 func TestTokenIsNowhere(t *testing.T) {
 	const token = "SECRET123"
-	var log bytes.Buffer
+	var log logBuffer
 	spec := ProviderSpec{Name: "p", URL: "http://127.0.0.1:1/mcp", Token: NewSecret(token)}
 	asJSON, _ := json.Marshal(struct{ P ProviderSpec }{spec})
 	for _, s := range []string{fmt.Sprintf("%v %+v %#v %s", spec, spec, spec, spec.Token), string(asJSON)} {

@@ -1,7 +1,6 @@
 package acmp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -270,7 +269,7 @@ func TestHostAndOrigin(t *testing.T) {
 
 // D-11, B105: tokens and principals.
 func TestBearer(t *testing.T) {
-	var log bytes.Buffer
+	var log logBuffer
 	var runs atomic.Int64
 	o := only(untilStopped(&runs))()
 	o.Log = testLog(&log)

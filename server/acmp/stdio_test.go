@@ -15,19 +15,26 @@ import (
 )
 
 // testLog writes a log into b.
-func testLog(b *bytes.Buffer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(&lockedWriter{w: b}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+func testLog(b *logBuffer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-type lockedWriter struct {
+// logBuffer is a log that is read while it is written.
+type logBuffer struct {
 	mu sync.Mutex
-	w  io.Writer
+	b  bytes.Buffer
 }
 
-func (l *lockedWriter) Write(b []byte) (int, error) {
+func (l *logBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(b)
+	return l.b.Write(b)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // B36, B37, A-045, A-050: a bad line is answered and harms no other.
