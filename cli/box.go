@@ -57,11 +57,21 @@ func (g *globals) openBox(ctx context.Context) error {
 }
 
 // joinOrOpen finds the owner of the local box or becomes it; own is nil when it
-// was found.
+// was found. Who was given a token is who it says, on the own box too.
 func (g *globals) joinOrOpen(ctx context.Context, log *slog.Logger) (url string, token acop.TokenFunc, own *ownerBox, err error) {
+	given := firstOf(g.tokenFile, g.sys.Env("SIGNALBOX_TOKEN_FILE"))
+	if given != "" {
+		token = fileToken(given)
+		if _, err := token(ctx); err != nil {
+			return "", nil, nil, failf(exitUsage, "%w", err)
+		}
+	}
 	for deadline := time.Now().Add(boxWait); ; {
 		if url, file, ok := localBox(ctx, g); ok {
-			return url, fileToken(file), nil, nil
+			if given == "" {
+				token = fileToken(file)
+			}
+			return url, token, nil, nil
 		}
 		data := g.localData()
 		own, err = openOwner(ctx, ownerOptions{Data: data, Listen: usualAddress(ctx, data), Dashboard: true, Log: log})
@@ -69,7 +79,10 @@ func (g *globals) joinOrOpen(ctx context.Context, log *slog.Logger) (url string,
 			if err := rememberAddress(data, own.URL); err != nil {
 				log.Warn("the address could not be kept for the next start", "error", err)
 			}
-			return own.URL, acop.Token(own.LeadToken), own, nil
+			if given == "" {
+				token = acop.Token(own.LeadToken)
+			}
+			return own.URL, token, own, nil
 		}
 		var held *store.ErrInUse
 		var taken *addressTaken // it was free a moment ago: somebody opens the box
