@@ -30,7 +30,7 @@ func (g *globals) openBox(ctx context.Context) error {
 		return failf(exitUsage, "%w", err)
 	}
 	d := dashboard{providers: providers, buyerDir: g.buyerDir(), log: log}
-	if g.namesServer() {
+	if g.namedServer() != "" {
 		target, err := g.findOwner(ctx)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func (g *globals) openBox(ctx context.Context) error {
 // joinOrOpen finds the owner of the local box or becomes it; own is nil when it
 // was found. Who was given a token is who it says, on the own box too.
 func (g *globals) joinOrOpen(ctx context.Context, log *slog.Logger) (url string, token acop.TokenFunc, own *ownerBox, err error) {
-	given := firstOf(g.tokenFile, g.sys.Env("SIGNALBOX_TOKEN_FILE"))
+	given := g.namedTokenFile()
 	if given != "" {
 		token = fileToken(given)
 		if _, err := token(ctx); err != nil {
@@ -95,9 +95,4 @@ func (g *globals) joinOrOpen(ctx context.Context, log *slog.Logger) (url string,
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-}
-
-// namesServer reports whether a flag or the environment says which owner.
-func (g *globals) namesServer() bool {
-	return firstOf(g.server, g.sys.Env("SIGNALBOX_SERVER"), g.sys.Env("ACOP_BACKEND_BASE_URI")) != ""
 }

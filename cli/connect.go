@@ -25,11 +25,22 @@ type ownerTarget struct {
 	Local bool // the local box
 }
 
+// namedServer is the owner that a flag or the environment names, "" without.
+func (g *globals) namedServer() string {
+	return firstOf(g.server, g.sys.Env("SIGNALBOX_SERVER"), g.sys.Env("ACOP_BACKEND_BASE_URI"))
+}
+
+// namedTokenFile is the file of the bearer token that a flag or the environment
+// names, "" without.
+func (g *globals) namedTokenFile() string {
+	return firstOf(g.tokenFile, g.sys.Env("SIGNALBOX_TOKEN_FILE"))
+}
+
 // findOwner settles which owner is meant: flags first, then the environment,
 // then the local box.
 func (g *globals) findOwner(ctx context.Context) (ownerTarget, error) {
-	base := firstOf(g.server, g.sys.Env("SIGNALBOX_SERVER"), g.sys.Env("ACOP_BACKEND_BASE_URI"))
-	tokenFile := firstOf(g.tokenFile, g.sys.Env("SIGNALBOX_TOKEN_FILE"))
+	base := g.namedServer()
+	tokenFile := g.namedTokenFile()
 	t := ownerTarget{}
 	if base == "" {
 		local, localToken, ok := localBox(ctx, g)

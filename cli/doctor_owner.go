@@ -60,7 +60,7 @@ func (d *doctor) checkOwner(ctx context.Context) {
 // ownerBase is the owner that is meant; ok is false when there is none to look at,
 // which has then been said.
 func (d *doctor) ownerBase(ctx context.Context) (base string, ok bool) {
-	if named := firstOf(d.g.server, d.g.sys.Env("SIGNALBOX_SERVER"), d.g.sys.Env("ACOP_BACKEND_BASE_URI")); named != "" {
+	if named := d.g.namedServer(); named != "" {
 		base, err := ownerBase(named)
 		if err != nil {
 			d.fail("owner", "correct --server or SIGNALBOX_SERVER", "%s", err)
@@ -236,7 +236,7 @@ func (d *doctor) checkToken(ctx context.Context) {
 	default:
 		d.fail("token", "check that --server names an owner of ACOP 1.x", "the token could not be tried: %s", err)
 	}
-	if file := firstOf(d.g.tokenFile, d.g.sys.Env("SIGNALBOX_TOKEN_FILE")); file != "" {
+	if file := d.g.namedTokenFile(); file != "" {
 		d.private(file)
 	}
 }

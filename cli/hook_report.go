@@ -169,8 +169,8 @@ func (g *globals) worthReporting(as, event, status string) bool {
 // reporter tells agents apart: one with a server or a token of its own from others of
 // its name at the local box, and from those that are given no name.
 func (g *globals) reporter(as string) string {
-	server := firstOf(g.server, g.sys.Env("SIGNALBOX_SERVER"), g.sys.Env("ACOP_BACKEND_BASE_URI"))
-	token := firstOf(g.tokenFile, g.sys.Env("SIGNALBOX_TOKEN_FILE"))
+	server := g.namedServer()
+	token := g.namedTokenFile()
 	if server == "" && token == "" {
 		return as
 	}

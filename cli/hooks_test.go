@@ -27,30 +27,12 @@ func waitUntil(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// lockedLog is a log that several goroutines write and a test reads.
-type lockedLog struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
 // However many asks come at once, few hooks run, few more wait, and what is left
 // out is in the log; when the dashboard ends all of it ends, with what the hooks
 // have started.
 func TestHooksAreBoundedAndEndWithTheDashboard(t *testing.T) {
 	dir := t.TempDir()
-	var log lockedLog
+	var log lockedBuffer
 	h := newHook([]string{"sh", "-c", `sleep 1000 & echo "$! " >"$0/$$"; wait`, dir}, slog.New(slog.NewTextHandler(&log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -128,9 +128,9 @@ func (g *globals) findAgent(ctx context.Context, f *agentFlags, log *slog.Logger
 // agentClient makes a client for the agent; o says how patient it is. With an
 // o.Identity the owner is not asked who the token speaks for.
 func (g *globals) agentClient(ctx context.Context, f *agentFlags, o client.Options) (*client.Client, error) {
-	given := firstOf(g.tokenFile, g.sys.Env("SIGNALBOX_TOKEN_FILE"), g.sys.Env("ACOP_BACKEND_BEARER_TOKEN")) != ""
+	given := firstOf(g.namedTokenFile(), g.sys.Env("ACOP_BACKEND_BEARER_TOKEN")) != ""
 	switch {
-	case g.namesServer() || given:
+	case g.namedServer() != "" || given:
 		t, err := g.findOwner(ctx)
 		if err != nil {
 			return nil, err

@@ -75,7 +75,7 @@ func (g *globals) agentCommand(f *agentFlags, kind string, command ...string) (s
 		if err != nil {
 			return "", nil, failf(exitUsage, "%w", err)
 		}
-		file := firstOf(g.tokenFile, g.sys.Env("SIGNALBOX_TOKEN_FILE"))
+		file := g.namedTokenFile()
 		if file == "" {
 			return "", nil, failf(exitUsage, "--token-file is missing: with --server the agent needs a token of its own; `signalbox token add` makes one")
 		}

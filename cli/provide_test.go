@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,7 +23,7 @@ import (
 type provided struct {
 	cmd    *exec.Cmd
 	url    string
-	log    logBuffer
+	log    lockedBuffer
 	client *http.Client
 	rest   chan string // what stdout holds behind the ready line, once it ended
 }
@@ -39,26 +38,6 @@ capabilities:
   - name: short
     command: [sh, -c, "echo begun; sleep 0.5; echo done"]
 `
-
-// logBuffer is a log that is read while it is written.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *logBuffer) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-// String is what has been written.
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 func provideFile(t *testing.T, name, text string) string {
 	t.Helper()
