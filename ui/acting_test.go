@@ -1,7 +1,6 @@
 package ui_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -280,112 +279,6 @@ func TestSheetNamesOverlaps(t *testing.T) {
 	})
 }
 
-// Promise 2: what changed while a dialog was open is not decided on unseen.
-func TestStaleDecisionIsNotTaken(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-		r.to("grant")
-		r.Keys("g")
-		it := item(t, "work:http:seam")
-		it.WorkItem.Title = "Cut the HTTP seam and the store"
-		r.facts(uitest.Changed(it, acop.VerbPut, 1900, time.Now()))
-		r.Must("changed meanwhile: its text changed")
-		r.Type("fine")
-		r.Keys("enter")
-		if n := len(r.owner.Acts()); n != 0 {
-			t.Fatal("the stale decision was sent")
-		}
-		r.Must("Look again", "Cut the HTTP seam and the store")
-		r.Type("!") // the text is kept, and so is the place
-		r.Keys("enter")
-		if a := r.last(); a.IfRevision != 1900 || a.Reason != "fine!" {
-			t.Fatalf("%+v", a)
-		}
-		// An act that became impossible says so.
-		r.to("accept")
-		r.Keys("a")
-		done := item(t, "work:db:index")
-		done.WorkItem.Status = acop.StatusAccepted
-		r.facts(uitest.Changed(done, acop.VerbAccept, 1901, time.Now()))
-		r.Keys("enter")
-		r.Must("no longer possible")
-	})
-}
-
-// Signs of life move the revision but not the decision.
-func TestRenewalDoesNotStopADecision(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-		r.to("lease")
-		r.Keys("x")
-		r.Type("no")
-		it := item(t, "work:ui:table")
-		it.Lease.Progress = "still at it"
-		r.facts(uitest.Changed(it, acop.VerbHeartbeat, 1950, time.Now()))
-		r.MustNot("changed meanwhile")
-		r.Keys("enter", "y")
-		if a := r.last(); a.IfRevision != 1950 {
-			t.Fatalf("%+v", a)
-		}
-	})
-}
-
-// An act that only a sign of life overtook is asked once more; a change that
-// matters is explained.
-func TestOvertakenAct(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-		r.owner.Answer = func(a acop.Act) (*acop.Receipt, error) {
-			if a.IfRevision < 1960 {
-				return nil, acop.Errorf(acop.CodeRevisionMismatch, "it is at 1960")
-			}
-			return &acop.Receipt{Revision: 1961}, nil
-		}
-		r.to("lease")
-		r.Keys("r", "enter")
-		r.MustNot("refused:")
-		it := item(t, "work:ui:table")
-		it.Lease.Progress = "nearly"
-		r.facts(uitest.Changed(it, acop.VerbHeartbeat, 1960, time.Now()))
-		r.Must("revoke work:ui:table: done")
-		acts := r.owner.Acts()
-		if len(acts) != 2 || acts[1].IfRevision != 1960 || acts[0].Key == acts[1].Key {
-			t.Fatalf("%+v", acts)
-		}
-	})
-	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-		r.owner.Answer = func(acop.Act) (*acop.Receipt, error) {
-			return nil, acop.Errorf(acop.CodeRevisionMismatch, "it is at 1960")
-		}
-		r.to("lease")
-		r.Keys("r", "enter")
-		it := item(t, "work:ui:table")
-		it.WorkItem.Status, it.Lease = acop.StatusReady, nil
-		r.facts(uitest.Changed(it, acop.VerbExpire, 1960, time.Now()))
-		r.Must("refused: signalbox.revision_mismatch", "ready at rev 1960")
-		// And one whose event never comes is given up.
-		r.Keys("esc")
-		r.to("decide")
-		r.Keys("d", "enter")
-		r.MustNot("refused:")
-		r.Wait(3 * time.Second)
-		r.Must("refused: signalbox.revision_mismatch")
-		if n := len(r.owner.Acts()); n != 2 {
-			t.Fatalf("%d acts", n)
-		}
-	})
-}
-
-func TestImpossibleActSaysWhy(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-		r.to("decide")
-		r.Keys("a")
-		r.Must("accept: only completed work can be judged; it is requires_attention")
-	})
-}
-
 func TestReadOnly(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := world(t, ui.Options{ReadOnly: true}, uitest.Options{W: 120, H: 40})
@@ -465,128 +358,12 @@ func TestPostNewAndFreeze(t *testing.T) {
 	})
 }
 
-// An ask whose cause is gone leaves by itself and says so in the log.
-func TestAskGone(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-		it := item(t, "work:auth:token-rotation")
-		it.WorkItem.Status, it.Blockers = acop.StatusReady, nil
-		r.facts(uitest.Changed(it, acop.VerbResolve, 1900, time.Now()))
-		r.Must("NEEDS YOU (4)")
-		r.Keys("6")
-		r.Must("ask gone: decide work:auth:token-rotation")
-	})
-}
-
 // Before the owner has answered, nothing can be decided.
 func TestNoRoleYet(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := open(t, ui.Options{}, uitest.Options{W: 120, H: 40})
 		r.Keys("n")
 		r.Must("the owner has not answered yet")
-	})
-}
-
-func TestSnooze(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-		r.Must("NEEDS YOU (5)")
-		r.to("decide")
-		r.Keys("m", "1")
-		r.Must("NEEDS YOU (4)", "1 ask snoozed")
-		r.Keys("z")
-		r.Must("SNOOZED (1)", "decide")
-		r.Keys("z")
-		r.Wait(16 * time.Minute)
-		r.MustNot("ask snoozed")
-		r.Must("decide")
-		// Until it changes.
-		r.to("decide")
-		r.Keys("m", "3")
-		r.Must("1 ask snoozed")
-		it := item(t, "work:auth:token-rotation")
-		it.Blockers = nil
-		r.facts(uitest.Changed(it, acop.VerbPut, 1999, time.Now()))
-		r.MustNot("ask snoozed")
-	})
-}
-
-// What was put aside until it changes stays there through signs of life: the holder's
-// renewals and heartbeats move the item's revision, but nothing hangs on them.
-func TestSnoozeSleepsThroughSignsOfLife(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-		late := uitest.Lease(uitest.Item("work:http:other", "Other", acop.StatusInProgress, 0, time.Now()), "worker-6", 10*time.Minute, time.Minute, time.Now())
-		late.WorkItem.OwnedPaths = []string{"server/http/pool.go"}
-		r.facts(uitest.Changed(late, acop.VerbGrant, 2000, time.Now()))
-		r.Must("overlap work:http:other")
-		r.to("overlap")
-		r.Keys("m", "3")
-		r.Must("1 ask snoozed")
-		for i, id := range []string{"work:http:other", "work:http:pool", "work:http:other"} {
-			it := r.m.State().Items[id].Clone()
-			it.Lease.Renewals++
-			it.Lease.RenewedAtUTC = acop.NewTime(time.Now())
-			it.Lease.Claim.ExpiresAtUTC = acop.NewTime(time.Now().Add(10 * time.Minute))
-			r.facts(uitest.Changed(it, acop.VerbRenew, uint64(3000+i), time.Now()))
-		}
-		r.Must("1 ask snoozed")
-		other := r.m.State().Items["work:http:other"].Clone()
-		other.WorkItem.OwnedPaths = append(other.WorkItem.OwnedPaths, "server/http/pool_test.go")
-		pool := r.m.State().Items["work:http:pool"].Clone()
-		pool.WorkItem.OwnedPaths = append(pool.WorkItem.OwnedPaths, "server/http/pool_test.go")
-		r.facts(uitest.Changed(other, acop.VerbPut, 3010, time.Now()), uitest.Changed(pool, acop.VerbPut, 3011, time.Now()))
-		r.MustNot("ask snoozed")
-	})
-}
-
-// Promise 6: cancel of a task shows requested until the provider answers.
-func TestCancelTask(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-		r.Keys("tab", "x")
-		r.Must("Cancel task_a7", "sentiment", "what it has sent stays readable")
-		r.Type("too slow")
-		r.Keys("enter", "y")
-		if d := cmp.Diff([]string{"cancel task_a7c9d1e2f3 too slow"}, r.buyer.Calls()); d != "" {
-			t.Fatal(d)
-		}
-	})
-}
-
-func TestInvoke(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-		r.Keys("i")
-		r.Must("Invoke", "run-tests", ".003 CU")
-		r.Keys("down", "enter")
-		r.Type("--oneline")
-		r.Keys("enter")
-		invs := r.buyer.Invocations()
-		if len(invs) != 1 || invs[0].Provider != "local" || invs[0].Params.Capability != "git-log" || !invs[0].Params.Stream ||
-			string(invs[0].Params.Input.Data) != `"--oneline"` || invs[0].Params.TimeoutMS != 600_000 {
-			t.Fatalf("%+v\n%s", invs, r.Screen())
-		}
-		// What nobody advertises stays readable and is taken as written.
-		r.Keys("i")
-		r.Type("zzz-new")
-		r.Must("zzz-new", "nothing fits; enter takes it as written")
-		r.Keys("enter")
-		r.Must("provider", "zzz-new")
-		r.Keys("enter", "enter")
-		if invs = r.buyer.Invocations(); len(invs) != 2 || invs[1].Provider != "local" || invs[1].Params.Capability != "zzz-new" {
-			t.Fatalf("%+v\n%s", invs, r.Screen())
-		}
-		r.Keys("i")
-		r.Must("other", "zzz-new") // remembered
-		r.Keys("esc", "i")
-		r.Type("git")
-		r.Keys("enter", "enter")
-		r.Wait(time.Second)
-		// A refusal before sending is explained.
-		r.buyer.Err = errors.New("the provider is not reachable")
-		r.Keys("i", "enter", "enter")
-		r.Must("invoke git-log on local refused: the provider is not reachable")
 	})
 }
 
@@ -611,42 +388,6 @@ func TestDecideCarriesTheAnswer(t *testing.T) {
 			}
 			if got := r.last(); got.Verb != acop.VerbResolve || got.Reason != c.want {
 				t.Errorf("%s with the reason %q, want %q\n%s", got.Verb, got.Reason, c.want, r.Screen())
-			}
-		})
-	}
-}
-
-// A task has as long as its capability may run; where the provider tells no limit
-// the form says which one it takes.
-func TestInvokeTakesTheCapabilitysLimit(t *testing.T) {
-	for _, c := range []struct {
-		limit int64
-		keys  []string
-		shown string
-		want  int64
-	}{
-		{7_200_000, nil, "2h00, as its provider limits it", 7_200_000},
-		{0, nil, "10m00; its provider tells no limit", 600_000},
-		{7_200_000, []string{"3", "0", "s"}, "30s", 30_000},
-	} {
-		bubble(t, func(t *testing.T) {
-			r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
-			p := uitest.Provider("local", time.Now())
-			p.Provider.Settings.Features.Capabilities[0].TimeoutMS = c.limit
-			r.facts(p)
-			r.Keys("i")
-			for n := 0; c.keys != nil && !strings.Contains(r.line("timeout"), "▌"); n++ {
-				if n == 12 {
-					t.Fatalf("tab does not come to the timeout\n%s", r.Screen())
-				}
-				r.Keys("tab")
-			}
-			r.Keys(c.keys...)
-			r.Must(c.shown)
-			r.Keys("ctrl+s")
-			invs := r.buyer.Invocations()
-			if len(invs) != 1 || invs[0].Params.TimeoutMS != c.want {
-				t.Errorf("%+v\n%s", invs, r.Screen())
 			}
 		})
 	}
