@@ -119,6 +119,7 @@ func (d dashboard) newBuyer(conf *config, feed *pump) (*acmp.Buyer, error) {
 		Left:         left.note,
 		Log:          d.log,
 		Watchdog:     watchdogArgv(),
+		Version:      build().Version,
 		KeepSilent:   true, // the lead decides about a silent task, not a timer
 	})
 }

@@ -253,7 +253,7 @@ func TestTooLargeAnItemIsFoundBeforeTheFirstIsPut(t *testing.T) {
 		out, _ := cmd.CombinedOutput() // the code tells
 		return string(out), cmd.ProcessState.ExitCode()
 	}
-	longest, text := strings.Repeat("i", maxItemID), strings.Repeat("word ", maxItemBody/5)
+	longest, text := strings.Repeat("i", acop.MaxIDBytes), strings.Repeat("word ", maxItemBody/5)
 	for _, c := range []struct{ list, want string }{
 		{"- [ ] a\n- [ ] b {#" + longest + "i}\n", ":2: the id of the work item has 16385 bytes"},
 		{"- [ ] b {#" + longest + "i}\n", ":1: the id of the work item has 16385 bytes"},

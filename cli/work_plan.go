@@ -120,18 +120,15 @@ func (p *putItem) refused() error {
 	return nil
 }
 
-// The most that an owner takes, in bytes: of an id always, of a document where its
+// maxItemBody is the most that an owner takes of a document, in bytes, where its
 // configuration does not say otherwise.
-const (
-	maxItemID   = 16 << 10
-	maxItemBody = 1 << 20
-)
+const maxItemBody = 1 << 20
 
 // tooLarge says why the owner would not take the document for its size. One that is
 // put alone is left to the owner to judge, for nothing was put before it.
 func (p *putItem) tooLarge(alone bool) error {
-	if n := len(p.doc.WorkItem.WorkItemID); n > maxItemID {
-		return fmt.Errorf("the id of the work item has %d bytes, and at most %d can be put; give it a shorter one", n, maxItemID)
+	if n := len(p.doc.WorkItem.WorkItemID); n > acop.MaxIDBytes {
+		return fmt.Errorf("the id of the work item has %d bytes, and at most %d can be put; give it a shorter one", n, acop.MaxIDBytes)
 	}
 	raw, err := json.Marshal(p.doc)
 	if err == nil && !alone && len(raw) > maxItemBody {

@@ -120,6 +120,10 @@ const (
 	BlockerArtifactMissing  = "artifact_unavailable"
 )
 
+// MaxIDBytes bounds an id in bytes: percent-encoded, three bytes for one, it must
+// still fit into the path of a request, or the object could never be named again.
+const MaxIDBytes = 16 << 10
+
 // WorkItem is the schema's work_item: what a producer says about one unit of
 // coordinated work (core "WorkItem"). Status is the owner's live status.
 type WorkItem struct {

@@ -106,18 +106,14 @@ func parseClaim(e *envelope, _ string) (*request, *core.Error) {
 	return r, nil
 }
 
-// maxID bounds an id in bytes: percent-encoded, three bytes for one, it must
-// still fit into the path of a request, or the object could never be named again.
-const maxID = 16 << 10
-
 // usableIDs checks pairs of a member's name and its value.
 func usableIDs(pairs ...string) *core.Error {
 	for i := 0; i < len(pairs); i += 2 {
 		switch name, id := pairs[i], pairs[i+1]; {
 		case id == "":
 			return violation("%s must not be empty", name)
-		case len(id) > maxID:
-			return violation("%s has %d bytes; at most %d fit into an address", name, len(id), maxID)
+		case len(id) > core.MaxIDBytes:
+			return violation("%s has %d bytes; at most %d fit into an address", name, len(id), core.MaxIDBytes)
 		}
 	}
 	return nil
