@@ -76,14 +76,15 @@ func beginsWord(s, needle string) bool {
 	return strings.HasPrefix(s, needle) || strings.Contains(s, " "+needle)
 }
 
-// firstPick passes by actions that cannot act now when a word of one that can
-// begins with what was typed: enter should do something, but nothing far-fetched.
+// firstPick passes by actions that cannot act now when the name of one that can has a
+// word that begins with what was typed: enter should do something, but never what was
+// not named. "gr" that cannot grant must not freeze because its note speaks of grants.
 func firstPick(found commands, needle string) int {
 	if len(found) == 0 || found[0].why == "" {
 		return 0
 	}
 	for i, c := range found {
-		if c.why == "" && (c.kind == "action" || c.kind == "screen") && beginsWord(strings.ToLower(c.all), needle) {
+		if c.why == "" && (c.kind == "action" || c.kind == "screen") && beginsWord(strings.ToLower(c.name), needle) {
 			return i
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"signalbox/model/acop"
+	"signalbox/ui/screen"
 	"signalbox/ui/uitest"
 )
 
@@ -63,5 +64,19 @@ func TestPaletteFindsWhatWasMeant(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%q finds %q, want %q", typed, got, want)
 		}
+	}
+}
+
+// What cannot act now stays picked and says why; enter must not run another action
+// only because its description speaks of what was typed.
+func TestPaletteRunsOnlyWhatWasNamed(t *testing.T) {
+	m := model(t, Options{})
+	m.run1(t, "3") // tasks: nothing there to grant
+	m.openPalette(nil)
+	m.input.ed.Set("gr")
+	m.search()
+	at := m.input.found[m.input.pick]
+	if at.name != "grant" || at.why == "" {
+		t.Errorf("picked %q (%q), want grant, which cannot act", at.name, at.why)
 	}
 }
