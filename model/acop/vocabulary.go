@@ -32,7 +32,7 @@ var vocabulary = []CodeInfo{
 	{CodeMethodNotAllowed, 405, RetryNever, "this address does not take that method", "use one of the methods in Allow"},
 	{CodeMediaType, 415, RetryNever, "the body must be JSON", "send Content-Type: application/json"},
 	{CodeTooLarge, 413, RetryNever, "the body is too large", "send less at once"},
-	{CodeItemConflict, 409, RetryNever, "an item with this id exists and differs", "use another id, or keep what may not change"},
+	{CodeItemConflict, 409, RetryNever, "it contradicts the work items that are there", "read which in its message; use another id, or change what does"},
 	{CodeEntryExists, 409, RetryNever, "an entry with this id exists and differs", "post it under a new id"},
 	{CodeKeyReused, 422, RetryNever, "this idempotency key was used for another request", "use a new key"},
 	{CodeRevisionMismatch, 412, RetryNever, "it changed since it was shown", "look at it again, then decide"},

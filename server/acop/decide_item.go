@@ -256,6 +256,7 @@ func decideBlock(d *desk, r *request) (*verdict, *core.Error) {
 		a.Blockers = some(dr.item.Blockers)
 		return one(dr, a)
 	}
+	open := slices.Clone(dr.item.Blockers)
 	dr.item.Blockers = slices.DeleteFunc(dr.item.Blockers, func(o core.Blocker) bool {
 		return o.BlockerCode == b.BlockerCode && o.DependsOnWorkItemID == b.DependsOnWorkItemID
 	})
@@ -267,6 +268,9 @@ func decideBlock(d *desk, r *request) (*verdict, *core.Error) {
 		dr.note(e)
 	default:
 		return nil, refusal(dr.item, "blocked")
+	}
+	if refused := d.closesCircle(dr.item, open); refused != nil {
+		return nil, refused
 	}
 	a := okItem(dr.item)
 	a.Blockers = some(dr.item.Blockers)
@@ -316,6 +320,7 @@ func decideResolve(d *desk, r *request) (*verdict, *core.Error) {
 	if st != core.StatusRequiresAttention && (st != core.StatusBlocked || r.Decision != core.StatusReady) {
 		return nil, refusal(dr.item, "resolved")
 	}
+	before := slices.Clone(dr.item.Blockers)
 	switch {
 	case r.Decision == core.StatusReady:
 		dr.item.Blockers, dr.item.Attempts = nil, 0
@@ -324,6 +329,9 @@ func decideResolve(d *desk, r *request) (*verdict, *core.Error) {
 	}
 	dr.move(r.Decision, core.Event{Family: core.FamilyWorkUpdate, Verb: string(core.VerbResolve), Reason: r.Reason})
 	dr.dropMet()
+	if refused := d.closesCircle(dr.item, before); refused != nil {
+		return nil, refused
+	}
 	if dr.err != nil {
 		return nil, dr.err
 	}

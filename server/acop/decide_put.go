@@ -84,6 +84,9 @@ func putNew(d *desk, r *request, entries []core.BlackboardEntry) (*verdict, *cor
 	dr := &draft{d: d, item: it.Clone()}
 	dr.note(core.Event{Family: core.FamilyWorkOffer, Verb: string(core.VerbPut), To: st, Reason: r.Reason})
 	dr.dropMet()
+	if refused := d.closesCircle(dr.item, nil); refused != nil {
+		return nil, refused
+	}
 	return putDone(d, dr, http.StatusCreated, entries)
 }
 
@@ -133,6 +136,9 @@ func putAgain(d *desk, r *request, stored *core.Item, entries []core.BlackboardE
 		if refused := d.creatorOrLead(stored); refused != nil {
 			return nil, refused
 		}
+	}
+	if refused := d.closesCircle(dr.item, stored.Blockers); refused != nil {
+		return nil, refused
 	}
 	dr.item.SubmittedStatus = asked
 	if moves {

@@ -116,7 +116,7 @@ func TestOpaqueIDs(t *testing.T) {
 	for i := range long {
 		long[i] = 'a' + byte(i%26)
 	}
-	ids := []string{"work:a/b", "a b", "100%", "a+b", "ü", "..", ".", "a//b", "work:x/y%2Fz?q#f é", "cafe\u0301", "café", "Work:A/b", string(long)}
+	ids := []string{"work:a/b", "a b", "100%", "a+b", " ", "  ", "\t", " a", "a ", "a", "ü", "..", ".", "a//b", "work:x/y%2Fz?q#f é", "cafe\u0301", "café", "Work:A/b", string(long)}
 	for _, id := range ids {
 		b.put(id, nil, nil)
 		claimID := b.claim(id, "worker-http", 60)

@@ -55,6 +55,9 @@ func next(toolName string, e *acop.Error) string {
 	case acop.CodeNotActionable:
 		return "read its present state with " + toolItem + ", or find other work with " + toolPickup
 	case acop.CodeItemConflict:
+		if detail(e, "reason") == "circle" {
+			return "leave out the blocker that closes the circle; what waits for itself is never done"
+		}
 		return "choose another work_item_id"
 	case acop.CodeEntryExists:
 		return "leave entry_id out, or choose another one"
