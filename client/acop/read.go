@@ -42,24 +42,19 @@ func (c *Client) snapshotRequest() *request {
 	return &request{method: http.MethodGet, url: c.endpoint(nil, "snapshot"), timeout: bulkTimeout}
 }
 
-// readSnapshot also tells the owner's clock minus ours: the owner read its clock
-// some time between our sending and receiving, so the middle is the best guess.
-func (c *Client) readSnapshot(ans *answer) (*acop.Snapshot, time.Duration, error) {
+// readSnapshot also tells when, by our clock, the owner read its own: some time
+// between our sending and receiving, so the middle is the best guess.
+func (c *Client) readSnapshot(ans *answer) (*acop.Snapshot, time.Time, error) {
 	var s acop.Snapshot
 	err := json.Unmarshal(ans.body, &s)
 	if err == nil {
 		err = checkSnapshot(&s)
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("read the snapshot: %w: %w", ErrProtocol, err)
+		return nil, time.Time{}, fmt.Errorf("read the snapshot: %w: %w", ErrProtocol, err)
 	}
 	c.learnIdentity(&s)
-	var skew time.Duration
-	if !s.AtUTC.IsZero() {
-		middle := ans.sentAt.Add(ans.doneAt.Sub(ans.sentAt) / 2)
-		skew = s.AtUTC.Std().Sub(middle)
-	}
-	return &s, skew, nil
+	return &s, ans.sentAt.Add(ans.doneAt.Sub(ans.sentAt) / 2), nil
 }
 
 // Detail reads everything about one item.

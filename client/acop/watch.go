@@ -115,14 +115,13 @@ func (w *watcher) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	snap, skew, err := w.c.readSnapshot(ans)
+	snap, at, err := w.c.readSnapshot(ans)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	w.link.Skew, w.link.LastSeen, w.link.Lost = skew, now, w.lost
+	w.link.LastSeen, w.link.Lost = time.Now(), w.lost
 	w.loaded, w.lost, w.cursor = true, false, snap.Revision
-	w.emit(fleet.SnapshotLoaded{Snapshot: snap, At: now})
+	w.emit(fleet.SnapshotLoaded{Snapshot: snap, At: at})
 	return nil
 }
 

@@ -108,6 +108,9 @@ func (s *State) index(id string, before, after *acop.Item) {
 	if after != nil {
 		x.count[after.Status()]++
 	}
+	if place(before) != place(after) {
+		s.PlacesVersion++
+	}
 	x.deps.update(id, before, after)
 	x.overlap.update(id, after)
 	mark(x.live, id, after != nil && after.Status().Held() && after.Lease != nil)
@@ -117,6 +120,14 @@ func (s *State) index(id string, before, after *acop.Item) {
 	}
 	s.indexHolder(id, before, after)
 	x.asks.itemDirty(id)
+}
+
+// place is where an item's work is done: its repository and branch.
+func place(i *acop.Item) [2]string {
+	if i == nil {
+		return [2]string{}
+	}
+	return [2]string{i.WorkItem.TargetRepoID, i.WorkItem.TargetBranch}
 }
 
 func mark(set map[string]struct{}, id string, in bool) {
@@ -192,11 +203,10 @@ func (s *State) applySnapshot(sn *acop.Snapshot, at time.Time) {
 	s.Revision, s.ix.lastIndex = sn.Revision, math.MaxInt
 	s.Settings = sn.Settings
 	if !sn.AtUTC.IsZero() && !at.IsZero() {
-		s.ix.skew = sn.AtUTC.Std().Sub(at)
-		if s.ix.skew.Abs() < minSkew {
-			s.ix.skew = 0
+		s.Skew = sn.AtUTC.Std().Sub(at)
+		if s.Skew.Abs() < minSkew {
+			s.Skew = 0
 		}
-		s.Link.Skew = s.ix.skew
 	}
 	for st, n := range sn.Closed {
 		s.Closed[st] = n
@@ -258,9 +268,6 @@ func (s *State) applyProvider(f ProviderSeen) {
 
 func (s *State) applyLink(l Link) {
 	old := s.Link.State
-	if l.Skew == 0 {
-		l.Skew = s.ix.skew
-	}
 	s.Link = l
 	s.Version++
 	if old == l.State {

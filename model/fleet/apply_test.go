@@ -320,8 +320,8 @@ func TestSmallSkewIsNone(t *testing.T) {
 		s := New()
 		s.Apply(SnapshotLoaded{At: t0, Snapshot: &acop.Snapshot{Revision: 1, AtUTC: acop.NewTime(t0.Add(skew))}})
 		s.Apply(LinkChanged{Link{State: LinkLive}})
-		if s.Link.Skew != want {
-			t.Errorf("%s became %s", skew, s.Link.Skew)
+		if s.Skew != want {
+			t.Errorf("%s became %s", skew, s.Skew)
 		}
 	}
 }

@@ -33,7 +33,6 @@ type index struct {
 // ownerIndex is the part that a snapshot replaces.
 type ownerIndex struct {
 	lastIndex int // Index of the last event applied at State.Revision
-	skew      time.Duration
 
 	count       map[acop.Status]int
 	closedOrder []string
@@ -124,7 +123,7 @@ func (s *State) touch(id string, at time.Time) {
 func (s *State) Count(st acop.Status) int { return s.ix.count[st] }
 
 // OwnerNow is now by the owner's clock, which leases are judged by.
-func (s *State) OwnerNow(now time.Time) time.Time { return now.Add(s.Link.Skew) }
+func (s *State) OwnerNow(now time.Time) time.Time { return now.Add(s.Skew) }
 
 // FromOwner turns an instant of the owner's clock into one of this program's.
 func (s *State) FromOwner(t acop.Time) time.Time {
@@ -136,7 +135,7 @@ func (s *State) local(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
-	return t.Add(-s.Link.Skew)
+	return t.Add(-s.Skew)
 }
 
 // Held lists the items that somebody holds, in no particular order.

@@ -34,7 +34,5 @@ func (s *State) clearOwner() {
 	s.Items = make(map[string]*acop.Item)
 	s.Closed = make(map[acop.Status]int)
 	s.Entries = nil
-	skew := s.ix.skew
 	s.ix.ownerIndex = newOwnerIndex()
-	s.ix.skew = skew
 }

@@ -20,7 +20,9 @@ type OwnerEvent struct {
 // SnapshotLoaded replaces everything known from the owner.
 type SnapshotLoaded struct {
 	Snapshot *acop.Snapshot
-	At       time.Time
+	// At is when the owner made it, by this program's clock: the difference to the
+	// snapshot's own time is that of the clocks.
+	At time.Time
 }
 
 // HistoryRead carries events from before the first snapshot, ascending, so that
@@ -97,8 +99,6 @@ type Link struct {
 	Problem  string // in plain words
 	// Lost is true when events were missed and a snapshot had to be taken.
 	Lost bool
-	// Skew is the owner's clock minus ours, as of the last snapshot.
-	Skew time.Duration
 }
 
 // Task is one ACMP invocation of ours as the events told it.
@@ -180,7 +180,9 @@ type State struct {
 	Providers     map[string]acmp.Provider
 	ProviderOrder []string
 
-	Link    Link
+	Link Link
+	// Skew is the owner's clock minus this program's, as of the last snapshot.
+	Skew    time.Duration
 	Log     []LogLine // ascending, bounded
 	LogBase int       // number of lines dropped in front of Log
 	// LogEdits counts the lines of Log that were changed in their places: an own act
@@ -192,10 +194,12 @@ type State struct {
 	Changed map[string]time.Time
 
 	// Version counts the facts that changed anything; ItemsVersion, EntriesVersion
-	// and TasksVersion those that touched items, entries or tasks. A screen may keep
+	// and TasksVersion those that touched items, entries or tasks; PlacesVersion counts
+	// the items that came, went or changed their repository or branch. A screen may keep
 	// what it derived for as long as the number stays.
 	Version        uint64
 	ItemsVersion   uint64
+	PlacesVersion  uint64
 	EntriesVersion uint64
 	TasksVersion   uint64
 

@@ -156,3 +156,24 @@ func TestDump(t *testing.T) {
 	t.Log("\n" + view(s, c))
 	t.Log("\n" + view(New(), worlds.Ctx(worlds.Empty(), 78, 14)))
 }
+
+// What a worker did last is told as done, and what was done to it as lost.
+func TestEndedClaimsInWords(t *testing.T) {
+	for verb, want := range map[acop.Verb]string{
+		acop.VerbComplete: "completed work:gone 2m ago",
+		acop.VerbRelease:  "released work:gone 2m ago",
+		acop.VerbRevoke:   "lost work:gone 2m ago, revoked",
+		acop.VerbExpire:   "lost work:gone 2m ago, the lease ran out",
+		acop.VerbCancel:   "lost work:gone 2m ago, cancelled",
+		"unheard_of":      "ended work:gone 2m ago",
+	} {
+		st := worlds.Empty()
+		at := acop.NewTime(worlds.Now.Add(-2 * time.Minute))
+		st.Apply(fleet.OwnerEvent{At: worlds.Now, Event: acop.Event{Family: acop.FamilyClaimGrant, Revision: st.Revision + 1, Last: true, AtUTC: at,
+			Verb: string(verb), WorkItemID: "work:gone",
+			Claim: &acop.Claim{ClaimID: "claim:1", WorkItemID: "work:gone", WorkerAgentUID: "worker-8", ClaimStatus: acop.ClaimReleased}}})
+		if v := view(New(), worlds.Ctx(st, 158, 30)); strings.Count(v, want) != 2 {
+			t.Errorf("%s: %q stands %d times, want in the row and in the details:\n%s", verb, want, strings.Count(v, want), v)
+		}
+	}
+}

@@ -242,8 +242,32 @@ func idleCells(c *screen.Ctx, tb pane.Table, a *fleet.Agent) []pane.Cell {
 	}
 }
 
+// endedWords tells how a worker's claim ended: what it did, or what it lost it by.
 func endedWords(c *screen.Ctx, e fleet.EndedClaim) string {
-	return fmt.Sprintf("%s %s %s", e.Verb, e.Claim.WorkItemID, pane.Ago(e.At, c.OwnerNow()))
+	did, lost := "", ""
+	switch e.Verb {
+	case acop.VerbComplete:
+		did = "completed"
+	case acop.VerbRelease:
+		did = "released"
+	case acop.VerbBlock:
+		did = "blocked"
+	case acop.VerbRevoke:
+		lost = "revoked"
+	case acop.VerbExpire:
+		lost = "the lease ran out"
+	case acop.VerbCancel:
+		lost = "cancelled"
+	case acop.VerbSupersede:
+		lost = "superseded"
+	default:
+		did = "ended"
+	}
+	ago := pane.Ago(e.At, c.OwnerNow())
+	if lost != "" {
+		return fmt.Sprintf("lost %s %s, %s", e.Claim.WorkItemID, ago, lost)
+	}
+	return fmt.Sprintf("%s %s %s", did, e.Claim.WorkItemID, ago)
 }
 
 // reachWord says whether a provider answers.

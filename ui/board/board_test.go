@@ -125,3 +125,27 @@ func TestDump(t *testing.T) {
 func TestGolden(t *testing.T) {
 	golden.RequireEqual(t, []byte(ansi.Strip(New().View(worlds.Ctx(worlds.One(), 178, 16)))))
 }
+
+// A card says how many blockers there are and what they are, the one that nobody can
+// clear first.
+func TestBlockersInWords(t *testing.T) {
+	st := worlds.One()
+	c := worlds.Ctx(st, 118, 30)
+	dep := func(id string) acop.Blocker {
+		return acop.Blocker{BlockerCode: acop.BlockerDependency, DependsOnWorkItemID: id}
+	}
+	review := acop.Blocker{BlockerCode: acop.BlockerReviewRequired}
+	for want, bs := range map[string][]acop.Blocker{
+		"review_required":                            {review},
+		"waits for work:ui:table":                    {dep("work:ui:table")},
+		"waits for 2: work:ui:table, work:http:seam": {dep("work:ui:table"), dep("work:http:seam")},
+		"2 blockers: review_required, work:ui:table": {review, dep("work:ui:table")},
+		"dangling: work:nowhere":                     {dep("work:nowhere")},
+		"3 blockers, dangling: work:nowhere":         {review, dep("work:ui:table"), dep("work:nowhere")},
+	} {
+		it := worlds.Item("work:x", func(i *acop.Item) { i.Blockers = bs })
+		if got, _ := blockers(c, it); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

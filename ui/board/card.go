@@ -162,21 +162,42 @@ func waiting(it *acop.Item) int {
 	return n
 }
 
-// blockers names the first blocker, how many more there are, and a dependency
-// on an item nobody knows.
+// namedBlockers is how many blockers a card names at most; it has no room for more.
+const namedBlockers = 4
+
+// blockers counts and names what an item waits for; a dependency on an item nobody
+// knows comes first.
 func blockers(c *screen.Ctx, it *acop.Item) (string, theme.Style) {
-	b := it.Blockers[0]
-	s, style := text.ID(text.Head(b.BlockerCode, 128)), c.Styles.Text
-	if id := b.DependsOnWorkItemID; id != "" {
-		s = "waits for " + text.ID(text.Head(id, 256))
-		if c.State.Items[id] == nil {
-			s, style = "dangling: "+text.ID(text.Head(id, 256)), c.Styles.Warn
+	n := len(it.Blockers)
+	var names []string
+	deps, dangling := 0, ""
+	for _, b := range it.Blockers {
+		name := text.ID(text.Head(b.BlockerCode, 128))
+		if id := b.DependsOnWorkItemID; id != "" {
+			deps++
+			name = text.ID(text.Head(id, 256))
+			if dangling == "" && c.State.Items[id] == nil {
+				dangling = name
+			}
+		}
+		if len(names) < namedBlockers {
+			names = append(names, name)
 		}
 	}
-	if n := len(it.Blockers) - 1; n > 0 {
-		s = fmt.Sprintf("+%d %s", n, s)
+	all := strings.Join(names, ", ")
+	switch {
+	case dangling != "" && n == 1:
+		return "dangling: " + dangling, c.Styles.Warn
+	case dangling != "":
+		return fmt.Sprintf("%d blockers, dangling: %s", n, dangling), c.Styles.Warn
+	case deps == n && n == 1:
+		return "waits for " + all, c.Styles.Text
+	case deps == n:
+		return fmt.Sprintf("waits for %d: %s", n, all), c.Styles.Text
+	case n == 1:
+		return all, c.Styles.Text
 	}
-	return s, style
+	return fmt.Sprintf("%d blockers: %s", n, all), c.Styles.Text
 }
 
 // evidence counts what is given of what is required.

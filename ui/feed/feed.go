@@ -29,6 +29,7 @@ type rows struct {
 
 type rowsKey struct {
 	version uint64
+	places  uint64 // an entry has repository and branch from its item
 	filter  string
 	second  int64
 }
@@ -72,7 +73,7 @@ func (s *Screen) Selectable(c *screen.Ctx) bool { return s.sync(c).N > 0 }
 func (s *Screen) Hidden(c *screen.Ctx) (above, below int) { return s.list.Hidden(s.sync(c).N) }
 
 func (s *Screen) choose(c *screen.Ctx) {
-	key := rowsKey{version: c.State.EntriesVersion, filter: s.Filter()}
+	key := rowsKey{version: c.State.EntriesVersion, places: c.State.PlacesVersion, filter: s.Filter()}
 	if s.list.Query().Timed() {
 		key.second = c.OwnerNow().Unix()
 	}

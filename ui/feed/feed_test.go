@@ -115,3 +115,29 @@ func TestDump(t *testing.T) {
 	}
 	t.Log("\n" + view(New(), worlds.Ctx(worlds.Empty(), 78, 14)))
 }
+
+// An entry has repository and branch from its item: when that changes, what fits
+// changes with it.
+func TestFilterByPlaceFollowsTheItem(t *testing.T) {
+	st := worlds.One()
+	post(st, "entry_place")
+	c := worlds.Ctx(st, 118, 30)
+	s := New()
+	s.SetFilter("repo:moved")
+	if v := view(s, c); strings.Contains(v, "new entry_place") {
+		t.Fatalf("it fits before it was moved:\n%s", v)
+	}
+	it := st.Items["work:ui:table"].Clone()
+	it.WorkItem.TargetRepoID = "repo-moved"
+	st.Apply(uitest.Changed(it, acop.VerbPut, st.Revision+1, worlds.Now))
+	if v := view(s, c); !strings.Contains(v, "new entry_place") {
+		t.Errorf("its item is in the repository now:\n%s", v)
+	}
+	it.WorkItem.TargetBranch = "other"
+	s.SetFilter("-branch:other entry_place")
+	view(s, c)
+	st.Apply(uitest.Changed(it, acop.VerbPut, st.Revision+1, worlds.Now))
+	if v := view(s, c); strings.Contains(v, "new entry_place") {
+		t.Errorf("its item is on another branch now:\n%s", v)
+	}
+}

@@ -32,7 +32,8 @@ type rows struct {
 	brief  bool
 	filter string
 	second int64
-	edits  int // how many lines had been changed in their places
+	edits  int    // how many lines had been changed in their places
+	places uint64 // of the state, when a filter looked
 	nums   []int
 	next   int
 }
@@ -82,14 +83,17 @@ func (s *Screen) choose(c *screen.Ctx) {
 		s.rows = rows{}
 		return
 	}
-	second := int64(0)
+	second, places := int64(0), uint64(0)
+	if s.Filter() != "" {
+		places = c.State.PlacesVersion // a line has repository and branch from its item
+	}
 	if s.list.Query().Timed() {
 		second = c.Now.Unix()
 	}
 	r := &s.rows
-	if r.filter != s.Filter() || r.brief != s.brief || r.second != second || r.edits != c.State.LogEdits ||
+	if r.filter != s.Filter() || r.brief != s.brief || r.second != second || r.edits != c.State.LogEdits || r.places != places ||
 		r.next > end(c) || r.next < c.State.LogBase {
-		*r = rows{brief: s.brief, filter: s.Filter(), second: second, edits: c.State.LogEdits, next: c.State.LogBase}
+		*r = rows{brief: s.brief, filter: s.Filter(), second: second, edits: c.State.LogEdits, places: places, next: c.State.LogBase}
 	}
 	for ; r.next < end(c); r.next++ {
 		if s.passes(c, r.next) {

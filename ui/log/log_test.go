@@ -194,3 +194,23 @@ func TestMarkdownCellsHold(t *testing.T) {
 		t.Errorf("markup is left: %s", lines[2])
 	}
 }
+
+// The history is read before the items are known: their repositories and branches
+// are looked at again when they come.
+func TestFilterByPlaceFollowsTheItem(t *testing.T) {
+	st := worlds.One()
+	event(st, 7)
+	c := worlds.Ctx(st, 118, 30)
+	s := New()
+	press(s, c, "v") // with heartbeats
+	s.SetFilter("repo:moved")
+	if v := view(s, c); strings.Contains(v, "number 7") {
+		t.Fatalf("it fits before it was moved:\n%s", v)
+	}
+	it := st.Items["work:ui:table"].Clone()
+	it.WorkItem.TargetRepoID = "repo-moved"
+	st.Apply(uitest.Changed(it, acop.VerbPut, st.Revision+1, worlds.Now))
+	if v := view(s, c); !strings.Contains(v, "number 7") {
+		t.Errorf("its item is in the repository now:\n%s", v)
+	}
+}

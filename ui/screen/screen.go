@@ -52,7 +52,7 @@ func (c *Ctx) OwnerNow() time.Time {
 	if c.State == nil {
 		return c.Now
 	}
-	return c.Now.Add(c.State.Link.Skew)
+	return c.State.OwnerNow(c.Now)
 }
 
 // IsMarked reports whether t is marked.
