@@ -50,17 +50,24 @@ const markName = "SIGNALBOX_RUN"
 
 // spawn starts argv in a process group of its own, wired as c says.
 func (r *runner) spawn(argv []string, c *Command) (*process, error) {
-	p := &process{cmd: exec.Command(argv[0], argv[1:]...), dog: r.dog,
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = c.Dir
+	cmd.Env = childEnv(os.Environ())
+	return r.start(cmd, c.Input == InputStdin, c.Stderr == StderrMerge)
+}
+
+// start starts cmd in a process group of its own, with a pipe for each output, or
+// one for both.
+func (r *runner) start(cmd *exec.Cmd, withInput, merge bool) (*process, error) {
+	p := &process{cmd: cmd, mark: rand.Text(), dog: r.dog,
 		outDrained: make(chan struct{}), errDrained: make(chan struct{}),
 		exited: make(chan struct{}), done: make(chan struct{})}
-	p.cmd.Dir = c.Dir
-	p.mark = rand.Text()
-	p.cmd.Env = append(childEnv(os.Environ()), markName+"="+p.mark)
-	ownGroup(p.cmd)
-	theirs, err := p.openPipes(c.Input == InputStdin, c.Stderr == StderrMerge)
+	cmd.Env = append(cmd.Env, markName+"="+p.mark)
+	ownGroup(cmd)
+	theirs, err := p.openPipes(withInput, merge)
 	if err == nil {
 		defer r.dog.starting(p.mark)()
-		err = r.starter.start(p.cmd)
+		err = r.starter.start(cmd)
 	}
 	for _, f := range theirs {
 		f.Close()
@@ -69,7 +76,7 @@ func (r *runner) spawn(argv []string, c *Command) (*process, error) {
 		p.closePipes()
 		return nil, err
 	}
-	r.dog.watch(p.cmd.Process.Pid, p.mark)
+	r.dog.watch(cmd.Process.Pid, p.mark)
 	return p, nil
 }
 
