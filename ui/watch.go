@@ -18,6 +18,7 @@ type queueWatch struct {
 	// snoozedAs are the fingerprints of the asks when they were snoozed.
 	snoozedAs map[string]string
 	started   bool
+	answered  bool // the owner's first snapshot was looked at
 }
 
 // fingerprint changes when an ask does. While somebody holds its item, renewals and
@@ -50,6 +51,8 @@ func (m *Model) watchQueue() tea.Cmd {
 	gained, gone := fleet.DiffAsks(m.queue.prev, asks)
 	m.queue.prev = asks
 	m.queue.open = m.notSnoozed(asks)
+	first := !m.queue.answered && m.state.Role != ""
+	m.queue.answered = m.queue.answered || first
 	if m.state.Link.State == fleet.LinkConnecting {
 		return nil
 	}
@@ -64,10 +67,11 @@ func (m *Model) watchQueue() tea.Cmd {
 		}
 		m.apply(fleet.Noted{At: m.clock.now, Text: "ask gone: " + string(gone[i].Kind) + " " + subjectOfAsk(&gone[i])})
 	}
-	// Who ran a task of an earlier run was told when it ended.
+	// Who ran a task of an earlier run was told when it ended. What an owner brings
+	// that was down at the start has waited before anybody looked.
 	gained = slices.DeleteFunc(gained, func(a fleet.Ask) bool {
 		t := m.state.Tasks[a.TaskID]
-		return t != nil && t.Earlier
+		return t != nil && t.Earlier || first && a.WorkItemID != ""
 	})
 	var cmds []tea.Cmd
 	for _, a := range gained {

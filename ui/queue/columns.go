@@ -26,6 +26,7 @@ const (
 type need struct {
 	kind     int // cells of the longest kind
 	severity int // cells of the longest severity
+	short    int // cells of the longest severity, shortened
 	blocks   int // cells of the longest "blocks N"; 0 when no ask blocks anything
 }
 
@@ -35,6 +36,7 @@ func needOf(asks []fleet.Ask) need {
 	for i := range asks {
 		n.kind = max(n.kind, len(asks[i].Kind))
 		n.severity = max(n.severity, len(asks[i].Severity.String()))
+		n.short = max(n.short, len(shortSeverity(asks[i].Severity)))
 		most = max(most, asks[i].Blocks)
 	}
 	if most > 0 {
@@ -43,16 +45,27 @@ func needOf(asks []fleet.Ask) need {
 	return n
 }
 
+// shortSeverity is the word for s where there is little room.
+func shortSeverity(s fleet.Severity) string {
+	switch s {
+	case fleet.SeverityMedium:
+		return "med"
+	case fleet.SeverityCritical:
+		return "crit"
+	}
+	return s.String()
+}
+
 // bothFrom is the width from which title and detail have a column each and the
-// severity is told in words; below it title and detail share one, the more telling
-// first, and the severity is left to the kind's colour, the order and the context.
+// severity its whole word; below it title and detail share one, the more telling
+// first, and the severity's word is shortened.
 const bothFrom = 104
 
 // columns are the widths of an ask's row in w cells; 0 leaves a column out.
 func columns(w int, n need) []int {
 	cols := []kit.Col{
 		cLead: {W: 1}, cGlyph: {W: 1}, cKind: {W: n.kind},
-		cSeverity: {W: 0},
+		cSeverity: {W: n.short},
 		cWhat:     {W: 24, Min: 16, Grow: 1},
 		cTitle:    {W: 0},
 		cDetail:   {W: 24, Min: 12, Grow: 4, Rank: 2},

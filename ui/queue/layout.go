@@ -39,9 +39,11 @@ func arrange(w, h, asks, tasks int) plan {
 		}
 	}
 	if !p.wide && lh >= 12 {
-		// Below the asks: at least half of the room stays theirs.
-		need := max(4, min(asks+1, lh-6))
-		ah := max(need, lh/2)
+		// Below the asks: they take what they need, and leave it six lines.
+		ah := min(asks+1, lh-6)
+		if asks == 0 {
+			ah = lh / 2 // for what is said instead
+		}
 		p.context = rect{0, ah, left, lh - ah}
 		lh = ah
 	}

@@ -107,7 +107,9 @@ func TestArrange(t *testing.T) {
 		want              plan
 	}{
 		{118, 36, 5, 2, plan{rect{0, 0, 70, 33}, rect{0, 33, 70, 3}, rect{71, 0, 47, 36}, true}},
-		{78, 20, 5, 2, plan{rect{0, 0, 78, 8}, rect{0, 17, 78, 3}, rect{0, 8, 78, 9}, false}},
+		{78, 20, 5, 2, plan{rect{0, 0, 78, 6}, rect{0, 17, 78, 3}, rect{0, 6, 78, 11}, false}},
+		{78, 20, 1, 0, plan{rect{0, 0, 78, 2}, rect{}, rect{0, 2, 78, 18}, false}}, // one ask takes one row
+		{78, 20, 99, 0, plan{rect{0, 0, 78, 14}, rect{}, rect{0, 14, 78, 6}, false}},
 		{58, 10, 5, 0, plan{rect{0, 0, 58, 10}, rect{}, rect{}, false}},
 		{0, 0, 5, 5, plan{}},
 	} {

@@ -58,7 +58,7 @@ func TestProseKeepsItsLines(t *testing.T) {
 // and detail are not cut while there is room.
 func TestRowsUseTheRoom(t *testing.T) {
 	now := time.Now()
-	for _, size := range []struct{ w, words int }{{76, 26}, {118, 20}, {158, 46}, {238, 102}} {
+	for _, size := range []struct{ w, words int }{{76, 26}, {118, 20}, {158, 44}, {238, 102}} {
 		s := New()
 		asks := decision(now).Asks(now)
 		r := arrange(size.w, 36, len(asks), 0)
@@ -97,6 +97,16 @@ func TestRowsTellTheRule(t *testing.T) {
 	view := ansi.Strip(New().View(ctx(st, now, 238, 36)))
 	if row := strings.Split(view, "\n")[1]; !strings.Contains(row, "decide medium ") {
 		t.Errorf("the severity is not told: %q", row)
+	}
+	// In little room the word is short, and it is still a word: no colour is needed.
+	low := uitest.Item("work:low", "Low", acop.StatusRequiresAttention, 9, now)
+	low.WorkItem.Priority = acop.PriorityLow
+	st.Apply(uitest.Changed(low, acop.VerbPut, 9, now))
+	for _, w := range []int{58, 78, 98, 118, 158} {
+		narrow := ansi.Strip(New().View(ctx(st, now, w, 36)))
+		if !strings.Contains(narrow, "decide med ") || !strings.Contains(narrow, "decide low ") {
+			t.Errorf("%d: medium and low look alike:\n%s", w, narrow)
+		}
 	}
 	if !strings.Contains(view, "unblocks  work:b, 3 in all") {
 		t.Errorf("what it unblocks is not told:\n%s", view)

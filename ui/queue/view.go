@@ -107,7 +107,11 @@ func (s *Screen) askRow(c *screen.Ctx, a *fleet.Ask, selected bool, ws []int, w 
 	add(cLead, lead, st.Accent)
 	add(cGlyph, glyph, style)
 	add(cKind, string(a.Kind), style)
-	add(cSeverity, a.Severity.String(), style)
+	severity := a.Severity.String()
+	if w < bothFrom {
+		severity = shortSeverity(a.Severity)
+	}
+	add(cSeverity, severity, style)
 	add(cWhat, what(c, a, ws[cWhat]), freshness(c, a))
 	add(cTitle, title, st.Muted)
 	add(cDetail, detail, dstyle)
