@@ -67,17 +67,25 @@ func (e *transportError) Unwrap() error { return e.err }
 // statusError is an HTTP status that is no success; rpc is the JSON-RPC error of
 // its body, if there was one.
 type statusError struct {
-	status int
-	rpc    *jsonrpc.Error
+	status   int
+	rpc      *jsonrpc.Error
+	noToken  bool // none was sent
+	pathless bool // the URL names no path
 }
 
 func (e *statusError) Error() string {
 	switch e.status {
 	case http.StatusUnauthorized:
+		if e.noToken {
+			return "the provider wants a bearer token and none was given (401); set ACMP_BEARER_TOKEN, or token_file in the configuration"
+		}
 		return "the provider refused the bearer token (401)"
 	case http.StatusForbidden:
 		return "the provider forbids this (403)"
 	case http.StatusNotFound:
+		if e.pathless {
+			return "nothing is served at the bare address (404); a provider's URL ends with its path, mostly /mcp"
+		}
 		return "nothing is served at this path (404)"
 	}
 	if e.status >= 300 && e.status < 400 {

@@ -90,7 +90,7 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &transportError{err}
 	}
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
-		return nil, failedStatus(resp)
+		return nil, t.failedStatus(resp)
 	}
 	if id == "" {
 		return resp, nil // a notification: no answer is expected
@@ -162,9 +162,10 @@ func headOf(req *http.Request) (id, method string, err error) {
 	return string(head.ID), head.Method, nil
 }
 
-func failedStatus(resp *http.Response) error {
+func (t *roundTripper) failedStatus(resp *http.Response) error {
 	defer resp.Body.Close()
-	e := &statusError{status: resp.StatusCode}
+	path := resp.Request.URL.Path
+	e := &statusError{status: resp.StatusCode, noToken: t.token.IsZero(), pathless: path == "" || path == "/"}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	var msg struct {
 		Error *jsonrpc.Error `json:"error"`

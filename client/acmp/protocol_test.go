@@ -179,7 +179,7 @@ func TestAnswersWithoutStream(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 			fmt.Fprintf(w.ResponseWriter, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, w.req.ID)
 		}, "no such method"},
-		"401":      {func(w *answerWriter, _ int) { w.WriteHeader(http.StatusUnauthorized) }, "refused the bearer token"},
+		"401":      {func(w *answerWriter, _ int) { w.WriteHeader(http.StatusUnauthorized) }, "none was given (401); set ACMP_BEARER_TOKEN"},
 		"redirect": {func(w *answerWriter, _ int) { w.Header().Set("Location", "http://evil"); w.WriteHeader(307) }, "redirects"},
 		"html":     {func(w *answerWriter, _ int) { fmt.Fprint(w.ResponseWriter, "<html>") }, "neither JSON nor an event stream"},
 		"wrong id": {func(w *answerWriter, _ int) {

@@ -55,7 +55,7 @@ func tlsProblem(err error) string {
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return "what answers there does not speak TLS (is the URL to begin with http:// ?)"
 	case errors.As(err, &unknown):
-		return "the provider's certificate is signed by an authority that is not trusted here (see ca_file)"
+		return "the provider's certificate is signed by an authority that is not trusted here; name it with ca_file in the configuration, or set SSL_CERT_FILE"
 	case errors.As(err, &host):
 		return "the provider's certificate is for another host"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:

@@ -98,3 +98,17 @@ func TestNoHTTPInPlainWords(t *testing.T) {
 	}
 	plain(t, "no code", (&acmp.Error{Message: "m"}).Error())
 }
+
+// A URL without a path that leads nowhere is told that a path is missing.
+func TestMissingPathIsTold(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	for _, url := range []string{web.URL, web.URL + "/", web.URL + "/elsewhere"} {
+		b, _ := newBuyer(t, url, nil)
+		_, err := b.Settings(t.Context(), "p")
+		if told := err != nil && strings.Contains(err.Error(), "/mcp"); told == strings.HasSuffix(url, "elsewhere") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}

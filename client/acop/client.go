@@ -27,7 +27,7 @@ func Token(token string) TokenFunc {
 // Options say which owner to reach and how. BaseURL is the one that is needed.
 type Options struct {
 	// BaseURL is the base of the binding, with or without a final slash, e.g.
-	// http://127.0.0.1:4180/acop/v1/. It may have a sub-path, but no user part,
+	// http://127.0.0.1:7180/acop/v1/. It may have a sub-path, but no user part,
 	// query or fragment.
 	BaseURL string
 	// Token gives the bearer token; nil sends none.
@@ -65,6 +65,10 @@ const (
 // ErrUnreachable is in the chain of every error that means that nobody answered,
 // or not as an owner does.
 var ErrUnreachable = errors.New("the owner does not answer")
+
+// ErrUntrusted is, besides [ErrUnreachable], in the chain of every error that means
+// that the owner's certificate is not good enough for this machine.
+var ErrUntrusted = errors.New("the owner's certificate is not trusted")
 
 // ErrProtocol is in the chain of every error that means that an answer arrived
 // but is not what ACOP 1.x allows (C-086).
@@ -118,11 +122,11 @@ func parseBase(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		// url.Error repeats the input, which may hold a password.
-		return nil, errors.New("the owner's URL cannot be read; give one like http://127.0.0.1:4180/acop/v1/")
+		return nil, errors.New("the owner's URL cannot be read; give one like http://127.0.0.1:7180/acop/v1/")
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, errors.New("the owner's URL is not an http or https URL; give one like http://127.0.0.1:4180/acop/v1/")
+		return nil, errors.New("the owner's URL is not an http or https URL; give one like http://127.0.0.1:7180/acop/v1/")
 	case u.User != nil:
 		return nil, errors.New("the owner's URL holds a user name or password; use a token instead")
 	case u.RawQuery != "" || u.Fragment != "":

@@ -113,14 +113,11 @@ func unreachable(ctx context.Context, target string, err error) error {
 	if ctx.Err() != nil && context.Cause(ctx) == context.Canceled {
 		return context.Canceled
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.New("no answer in time")
-	}
-	host := target
+	host, secure := target, false
 	if u, perr := url.Parse(target); perr == nil {
-		host = u.Host
+		host, secure = u.Host, u.Scheme == "https"
 	}
-	return fmt.Errorf("%w at %s: %w", ErrUnreachable, host, err)
+	return fmt.Errorf("%w at %s: %w", ErrUnreachable, host, plainCause(err, secure))
 }
 
 // wireError is the error shape of the binding.

@@ -102,7 +102,8 @@ func (c *Client) exchange(ctx context.Context, r *request) (*answer, error) {
 	start := time.Now()
 	for n := 0; ; n++ {
 		ans, err := c.send(ctx, r)
-		if err == nil || !transient(err) || ctx.Err() != nil {
+		// A certificate mends itself, but not within the time that an act is tried.
+		if err == nil || !transient(err) || errors.Is(err, ErrUntrusted) || ctx.Err() != nil {
 			return ans, err
 		}
 		wait := pause(n, err)
