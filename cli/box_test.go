@@ -26,8 +26,8 @@ func newHome(t *testing.T) *homeBox {
 	t.Cleanup(func() {
 		// What went on in the background ends with the test.
 		if b, err := readBox(h.data()); err == nil && b.PID > 0 && b.PID != os.Getpid() {
-			_ = syscall.Kill(b.PID, syscall.SIGTERM)
-			h.wait("the background to end", func() bool { return syscall.Kill(b.PID, 0) != nil })
+			_ = signalPID(b.PID, syscall.SIGTERM)
+			h.wait("the background to end", func() bool { return gone(b.PID) })
 		}
 	})
 	return h
@@ -210,7 +210,7 @@ func TestSignalsAndSuspend(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 		s := h.sit()
 		s.waitText("NEEDS YOU", "local")
-		if err := syscall.Kill(pid(), sig); err != nil {
+		if err := signalPID(pid(), sig); err != nil {
 			t.Fatal(err)
 		}
 		s.waitText(fmt.Sprintf("exit code %d", 128+int(sig)), "ended by a signal")
@@ -299,7 +299,7 @@ func TestNothingStaysBehindAfterAResize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Kill(b.PID, sig); err != nil {
+		if err := signalPID(b.PID, sig); err != nil {
 			t.Fatal(err)
 		}
 		s.waitText(fmt.Sprintf("exit code %d", 128+int(sig)))

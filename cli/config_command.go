@@ -39,10 +39,10 @@ func newConfigCommand(g *globals) *cobra.Command {
 func (g *globals) configInit() error {
 	path, _ := g.configPath()
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return failf(exitFailed, "%s is there already; remove it first, or name another with --config", path)
+		return failf(exitUsage, "%s is there already; remove it first, or name another with --config", path)
 	}
 	if err := makePrivateDir(filepath.Dir(path)); err != nil {
-		return failf(exitFailed, "%w", err)
+		return failf(exitUsage, "%w", err)
 	}
 	if err := writePrivate(path, []byte(configTemplate())); err != nil {
 		return failf(exitFailed, "write %s: %w", path, err)
@@ -57,7 +57,7 @@ func (g *globals) configInit() error {
 func (g *globals) configCheck() error {
 	c, err := g.loadConfig()
 	if err != nil {
-		return failf(exitFailed, "%w", err)
+		return failf(exitUsage, "%w", err)
 	}
 	if c.path == "" {
 		if g.json {
@@ -66,7 +66,7 @@ func (g *globals) configCheck() error {
 		return printed(fmt.Fprintf(g.sys.Stdout, "there is no %s; the defaults hold\n", g.defaultConfig()))
 	}
 	if _, err := g.configProviders(g.sys.Env(envInsecureHTTP) == "1"); err != nil {
-		return failf(exitFailed, "%w", err)
+		return failf(exitUsage, "%w", err)
 	}
 	if g.json {
 		return g.printReport(map[string]any{"event": "checked", "path": c.path, "providers": len(c.Providers)})

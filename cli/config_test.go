@@ -43,7 +43,7 @@ func TestConfigInitAndCheck(t *testing.T) {
 	if code, out, errs = runIn(t, dir, "config", "check"); code != exitOK || !strings.Contains(out, "is right") {
 		t.Fatal(code, out, errs)
 	}
-	if code, _, errs = runIn(t, dir, "config", "init"); code != exitFailed || !strings.Contains(errs, "is there already") {
+	if code, _, errs = runIn(t, dir, "config", "init"); code != exitUsage || !strings.Contains(errs, "is there already") {
 		t.Fatal(code, errs)
 	}
 	raw, err := os.ReadFile(path)
@@ -96,7 +96,7 @@ func TestConfigErrorsNameTheLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, _, errs := runIn(t, dir, "config", "check", "--config", path)
-		if code != exitFailed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "panic") {
+		if code != exitUsage || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "panic") {
 			t.Errorf("%q: exit %d, %q, want %q", c.file, code, errs, c.want)
 		}
 		// invoke reads the same file as strictly.

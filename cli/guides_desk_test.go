@@ -114,7 +114,7 @@ func (d *desk) clear() {
 			}
 			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
 				left++
-				_ = syscall.Kill(pid, syscall.SIGKILL)
+				_ = signalPID(pid, syscall.SIGKILL)
 			}
 		}
 		if left == 0 {

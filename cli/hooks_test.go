@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -61,7 +60,7 @@ func TestHooksAreBoundedAndEndWithTheDashboard(t *testing.T) {
 		t.Errorf("%d hooks ran, want %d", n, hookLimit)
 	}
 	for _, pid := range running() {
-		waitUntil(t, "the sleep of a hook to be gone", func() bool { return syscall.Kill(pid, 0) != nil })
+		waitUntil(t, "the sleep of a hook to be gone", func() bool { return gone(pid) })
 	}
 	before := log.String()
 	h.run(t.Context(), fleet.Ask{}) // closed

@@ -303,7 +303,7 @@ func TestInvokeKilledLeavesNobody(t *testing.T) {
 	_ = cmd.Wait()
 	within10s(t, "the grandchild to be gone", func() bool {
 		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		return syscall.Kill(pid, 0) != nil || strings.Contains(string(stat), ") Z ")
+		return gone(pid) || strings.Contains(string(stat), ") Z ")
 	})
 }
 

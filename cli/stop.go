@@ -20,6 +20,10 @@ import (
 // ownerFinish.
 const stopWait = ownerFinish + 12*time.Second
 
+// noteWait is how long an owner may take to say what it is: it holds its folder
+// already while it reads its log, and still while it finishes what runs.
+const noteWait = ownerFinish + 2*time.Second
+
 // stopLook bounds the look at what an owner holds before it is stopped.
 const stopLook = 3 * time.Second
 
@@ -64,20 +68,17 @@ func (g *globals) stop(ctx context.Context, data string, force bool) error {
 		data = abs
 	}
 	log := filepath.Join(data, "log")
-	pid, held, err := store.Holder(log)
+	pid, note, err := whoHolds(ctx, data, log, force)
 	switch {
+	case ctx.Err() != nil:
+		return failf(exitInterrupted, "")
 	case err != nil:
 		return failf(exitFailed, "%w", err)
-	case !held:
-		return g.printStopped(stopped{Event: "not_running", Data: data})
 	case pid == 0:
-		return failf(exitFailed, "a process has %s open and does not say which it is; end it by hand", data)
-	}
-	note, err := readBox(data)
-	if err != nil || note.PID != pid {
-		note = box{} // of another time; the lock tells the truth
-	}
-	if note.Dashboard && !force {
+		return g.printStopped(stopped{Event: "not_running", Data: data})
+	case note.PID == 0 && !force:
+		return failf(exitFailed, "process %d has %s open and does not say whether somebody sits at it; try again in a moment, or stop it all the same with --force", pid, data)
+	case note.Dashboard && !force:
 		return failf(exitFailed, "the dashboard in process %d carries this box; leave it with q, or close it from here with --force", pid)
 	}
 	done := stopped{Event: "stopped", Data: data, PID: pid, URL: note.URL, LiveClaims: liveClaims(ctx, data, note.URL)}
@@ -88,6 +89,34 @@ func (g *globals) stop(ctx context.Context, data string, force bool) error {
 		return err
 	}
 	return g.printStopped(done)
+}
+
+// whoHolds is the process that has the folder open, 0 for none, and what it says of
+// itself. One that opens or closes the box has not said anything yet or any more: it is
+// waited for, but not with force.
+func whoHolds(ctx context.Context, data, log string, force bool) (pid int, note box, err error) {
+	for deadline := time.Now().Add(noteWait); ; {
+		pid, held, err := store.Holder(log)
+		if err != nil || !held {
+			return 0, box{}, err
+		}
+		note, err := readBox(data)
+		if err != nil || note.PID != pid {
+			note = box{} // of another time; the lock tells the truth
+		}
+		late := time.Now().After(deadline)
+		switch {
+		case pid == 0 && late:
+			return 0, box{}, fmt.Errorf("a process has %s open and does not say which it is; end it by hand", data)
+		case pid != 0 && (note.PID != 0 || force || late):
+			return pid, note, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, box{}, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // liveClaims asks the owner how many claims are live; nil when it does not say.

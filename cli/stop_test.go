@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"signalbox/model/acop"
@@ -58,8 +57,8 @@ func TestStop(t *testing.T) {
 			t.Errorf("%q is missing: %d %s", want, code, out)
 		}
 	}
-	if err := syscall.Kill(b.PID, 0); err == nil {
-		h.wait("the process to be gone", func() bool { return syscall.Kill(b.PID, 0) != nil })
+	if !gone(b.PID) {
+		h.wait("the process to be gone", func() bool { return gone(b.PID) })
 	}
 	if _, err := readBox(h.data()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the note of the box is still there: %v", err)
@@ -107,5 +106,50 @@ func TestStopTouchesNoStranger(t *testing.T) {
 	case <-ended:
 		t.Error("the stranger was ended")
 	default:
+	}
+}
+
+// An owner that has its folder and has not said yet what it is, as in the moment of
+// opening, may have somebody at its screen: it is asked again, and stopped only with
+// --force.
+func TestStopWaitsForTheNote(t *testing.T) {
+	t.Parallel()
+	h := &homeBox{t: t, dir: t.TempDir()}
+	p := startProcess(t, []string{"XDG_STATE_HOME=" + h.dir}, "serve", "--listen", "127.0.0.1:0")
+	path := filepath.Join(h.data(), boxFile)
+	note, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		out  string
+		code int
+	}
+	ended := make(chan result, 1)
+	go func() {
+		out, code := h.stop()
+		ended <- result{out, code}
+	}()
+	said := strings.Replace(string(note), "{", `{"dashboard":true,`, 1)
+	if err := writePrivate(path, []byte(said)); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-ended; r.code != exitFailed || !strings.Contains(r.out, "the dashboard in process") {
+		t.Errorf("with a late note: %d %s", r.code, r.out)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := h.stop(); code != exitFailed || !strings.Contains(out, "does not say whether somebody sits at it") {
+		t.Errorf("without a note: %d %s", code, out)
+	}
+	if gone(p.cmd.Process.Pid) {
+		t.Fatal("the owner was stopped all the same")
+	}
+	if out, code := h.stop("--force"); code != exitOK || !strings.Contains(out, "Stopped.") {
+		t.Errorf("with --force: %d %s", code, out)
 	}
 }
