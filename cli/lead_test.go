@@ -77,6 +77,14 @@ const (
 
 func newLeadRig(t *testing.T, w, h int) *leadRig {
 	t.Helper()
+	r := newLeadBox(t)
+	r.sit(w, h)
+	return r
+}
+
+// newLeadBox is the box of a leadRig before the dashboard is opened.
+func newLeadBox(t *testing.T) *leadRig {
+	t.Helper()
 	r := &leadRig{t: t, dir: t.TempDir()}
 	r.file("tokens.yaml", fmt.Sprintf("- {identity: lead-01, role: lead, token: %s}\n- {identity: worker-1, role: worker, token: %s}\n",
 		rigLeadToken, rigWorkerToken))
@@ -105,7 +113,6 @@ capabilities:
 	r.startOwner("127.0.0.1:0")
 	r.provider = startProcess(t, nil, "provide", "--config", filepath.Join(r.dir, "capabilities.yaml"))
 	r.worker, r.lead = r.client(rigWorkerToken), r.client(rigLeadToken)
-	r.sit(w, h)
 	return r
 }
 

@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +33,65 @@ func (r *leadRig) completed(id, title string) {
 	r.t.Helper()
 	r.put(id, title, acop.StatusReady)
 	r.do(r.worker, acop.Act{Verb: acop.VerbComplete, ClaimID: r.claim(id), Evidence: &acop.CompletionEvidence{ArtifactIDs: []string{"artifact:x"}}})
+}
+
+// TestThreeAsksAtARealTerminal: a decision, an acceptance and a grant wait when the
+// lead sits down; each is settled by the key its row names and one more, with what to
+// decide on before the eyes.
+func TestThreeAsksAtARealTerminal(t *testing.T) {
+	playsAtProcesses(t)
+	t.Parallel()
+	r := newLeadBox(t)
+	r.completed("work:db:index", "Index the audit table")
+	r.put("work:auth:rotate", "Rotate the signing keys", acop.StatusRequiresAttention)
+	r.putPaths("work:http:seam", "Cut the seam", "server/http/seam.go")
+	mode := acop.GrantLead
+	r.do(r.lead, acop.Act{Verb: acop.VerbSettings, Settings: &acop.SettingsChange{GrantMode: &mode}})
+	ctx, enough := context.WithTimeout(t.Context(), time.Second) // the request stays when the worker stops waiting
+	_, err := r.worker.Do(ctx, acop.Act{Verb: acop.VerbClaim, WorkItemID: "work:http:seam", Worker: "worker-1", TTLSeconds: 600, Scope: "all"})
+	enough()
+	if err == nil {
+		t.Fatal("granted without a lead")
+	}
+	r.sit(80, 24)
+	s := r.screen
+	answers := map[string]struct {
+		key, id, before string
+		then            acop.Status
+	}{
+		"decide": {"d", "work:auth:rotate", "Decide work:auth:rotate", acop.StatusReady},
+		"accept": {"a", "work:db:index", "artifact:x", acop.StatusAccepted},
+		"grant":  {"g", "work:http:seam", "worker-1", acop.StatusClaimed},
+	}
+	pressed := 0
+	for left := 3; left > 0; left-- {
+		shown := s.waitText(fmt.Sprintf("NEEDS YOU (%d)", left), "▌")
+		var kind string
+		for line := range strings.Lines(shown) {
+			if _, row, selected := strings.Cut(line, "▌"); selected {
+				kind = strings.Fields(row)[1] // behind the glyph
+			}
+		}
+		answer, known := answers[kind]
+		if !known {
+			t.Fatalf("the cursor stands on the ask %q\n%s", kind, shown)
+		}
+		s.keys(answer.key)
+		s.waitText(answer.before)
+		s.keys("Enter")
+		pressed += 2
+		r.waitStatus(answer.id, answer.then)
+		delete(answers, kind)
+	}
+	s.waitFor("no ask to be left", func(shown string) bool { return !strings.Contains(shown, "NEEDS YOU (1)") })
+	if d, err := r.lead.Detail(t.Context(), "work:http:seam"); err != nil {
+		t.Error(err)
+	} else if d.Item.Holder() != "worker-1" {
+		t.Errorf("the seam is held by %q, want worker-1", d.Item.Holder())
+	}
+	if pressed > 6 {
+		t.Errorf("three asks took %d keystrokes, want at most 6", pressed)
+	}
 }
 
 // TestLeadWorksThroughTheDay is the longer sitting at the real binary on a real
