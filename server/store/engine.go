@@ -53,6 +53,7 @@ type engine struct {
 	disk   durable
 
 	writings *writings
+	line     *line
 	unfollow func() // ends the follower and waits for its last act
 
 	trip   func()          // says that the engine is broken; may be called again
@@ -77,7 +78,7 @@ func startEngine(dir string, sync bool, log *slog.Logger) (*engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the engine: %w", err)
 	}
-	e := &engine{dir: dir, srv: srv, unfollow: func() {}}
+	e := &engine{dir: dir, srv: srv, line: newLine(), unfollow: func() {}}
 	e.life, e.trip = context.WithCancel(context.Background())
 	e.broken = e.life.Done()
 	srv.SetLoggerV2(engineLog{log, e.trip}, false, false, false)
@@ -110,7 +111,10 @@ func (e *engine) connect(log *slog.Logger) error {
 		return fmt.Errorf("connect to the engine: %w", err)
 	}
 	// Answers that were on their way are lost.
-	nc.SetReconnectHandler(func(*nats.Conn) { e.writings.ask() })
+	nc.SetReconnectHandler(func(*nats.Conn) {
+		e.writings.ask()
+		e.line.cut(cutPatience)
+	})
 	return nil
 }
 
