@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -67,7 +68,7 @@ func (v *visit) startStream() *stream {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	v.w.WriteHeader(http.StatusOK)
-	st := &stream{w: v.w, rc: http.NewResponseController(v.w)}
+	st := &stream{w: v.w, rc: http.NewResponseController(v.w), patience: v.s.opts.frameIn, lost: &v.s.count.lost}
 	if v.r.Method == http.MethodHead || !st.send([]byte(": following\n\n")) {
 		return nil
 	}
@@ -142,17 +143,26 @@ const credentialEvery = time.Second
 
 // stream writes frames, each within its own deadline.
 type stream struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
+	w        http.ResponseWriter
+	rc       *http.ResponseController
+	patience time.Duration
+	lost     *atomic.Int64 // readers that did not take what was sent
 }
 
+// send is false when the reader is gone, or has not taken what was sent to it for
+// so long that the connection is given up.
 func (s *stream) send(b []byte) bool {
-	_ = s.rc.SetWriteDeadline(time.Now().Add(framePatience)) // not every writer has one
-	if _, err := s.w.Write(b); err != nil {
-		return false
+	started := time.Now()
+	_ = s.rc.SetWriteDeadline(started.Add(s.patience)) // not every writer has one
+	_, err := s.w.Write(b)
+	if err == nil {
+		// A write after the deadline reports no error, only the flush does.
+		err = s.rc.Flush()
 	}
-	// A write after the deadline reports no error, only the flush does.
-	return s.rc.Flush() == nil
+	if err != nil && time.Since(started) >= s.patience {
+		s.lost.Add(1)
+	}
+	return err == nil
 }
 
 // frames renders the events of one act.

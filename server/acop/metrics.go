@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,7 @@ func (m *metrics) request(route string, status int) {
 // state is what a gauge shows at the moment it is asked for.
 type state struct {
 	leases, items, entries    int
+	writes                    int // 1 if the log takes them
 	revision, messages, bytes uint64
 }
 
@@ -117,6 +119,8 @@ func (m *metrics) write(w io.Writer, now state) {
 	counter("signalbox_event_readers_lost_total", "Event streams cut off because their reader was too slow.", m.lost.Load())
 	m.delivered.write(w, "signalbox_event_lag_seconds", "Time from an act to the sending of its events to one live reader.")
 	m.acts.write(w, "signalbox_act_seconds", "Time to answer a request that changes something.")
+	gauge("go_goroutines", "Goroutines of the process.", runtime.NumGoroutine())
+	gauge("signalbox_log_takes_writes", "1 while the log takes writes, as far as is known; else 0.", now.writes)
 	gauge("signalbox_active_leases", "Work items that somebody holds.", now.leases)
 	gauge("signalbox_work_items", "Work items, closed ones included.", now.items)
 	gauge("signalbox_entries", "Blackboard entries.", now.entries)

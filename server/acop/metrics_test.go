@@ -75,6 +75,9 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, v, want)
 		}
 	}
+	if got["go_goroutines"] < 2 || got["signalbox_log_takes_writes"] != 1 {
+		t.Errorf("%v goroutines, takes writes: %v", got["go_goroutines"], got["signalbox_log_takes_writes"])
+	}
 	if got["signalbox_event_lag_seconds_count"] < 1 || got["signalbox_stream_bytes"] < 1 || got["signalbox_stream_messages"] < 6 || got["signalbox_act_seconds_sum"] <= 0 {
 		t.Errorf("lag, size or time are not told: %v", got)
 	}

@@ -42,6 +42,10 @@ func (s *Server) operation(w *recorder, r *http.Request) bool {
 			v.refuse(unavailable("the log does not answer"))
 			return true
 		}
+		if err := s.opts.Store.TakesWrites(); err != nil {
+			v.refuse(unavailable("the log takes no writes now; reads are answered, and the owner's own log says why"))
+			return true
+		}
 	}
 	health := map[string]any{"protocol_version": core.ProtocolVersion, "status": "ok", "revision": s.opts.Store.Revision()}
 	if s.opts.Version != "" {
@@ -58,10 +62,14 @@ const statsPatience = 2 * time.Second
 func (s *Server) state(ctx context.Context) state {
 	ctx, cancel := context.WithTimeout(ctx, statsPatience)
 	defer cancel()
+	writes := 0
+	if s.opts.Store.TakesWrites() == nil {
+		writes = 1
+	}
 	st, err := s.opts.Store.Stats(ctx)
 	if err != nil {
 		s.log.Warn("the size of the log is not known", "error", err)
-		return state{revision: s.opts.Store.Revision()}
+		return state{revision: s.opts.Store.Revision(), writes: writes}
 	}
-	return state{leases: st.Claims, items: st.Items, entries: st.Entries, revision: st.Revision, messages: st.Messages, bytes: st.Bytes}
+	return state{writes: writes, leases: st.Claims, items: st.Items, entries: st.Entries, revision: st.Revision, messages: st.Messages, bytes: st.Bytes}
 }

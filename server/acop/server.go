@@ -42,6 +42,8 @@ type Options struct {
 	KeepAlive time.Duration
 	// answerIn bounds writing an ordinary answer; 0 means answerPatience.
 	answerIn time.Duration
+	// frameIn bounds one write to one reader of the events; 0 means framePatience.
+	frameIn time.Duration
 	// Version of the program, shown at /healthz; "" shows none.
 	Version string
 }
@@ -107,6 +109,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.answerIn <= 0 {
 		o.answerIn = answerPatience
+	}
+	if o.frameIn <= 0 {
+		o.frameIn = framePatience
 	}
 	count := &metrics{}
 	s := &Server{

@@ -17,16 +17,7 @@ import (
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	b := newBoxWith(t, nil, 4)
-	conn, err := net.Dial("tcp", b.http.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(conn, "GET %sevents HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", DefaultBasePath, b.tokens["reader-01"])
-	eventually(t, "the slow reader is connected", func() bool { return b.owner.count.streams.Load() == 1 })
+	conn := b.stuckReader()
 
 	fast := b.listen("")
 	big := strings.Repeat("x", 50_000)
@@ -49,8 +40,50 @@ func TestSlowReader(t *testing.T) {
 			t.Fatalf("the slow reader was not told that it lost: %v", err)
 		}
 		if strings.HasPrefix(line, "event: lost") {
-			return
+			break
 		}
+	}
+	if n := b.samples()["signalbox_event_readers_lost_total"]; n != 1 {
+		t.Errorf("%v readers were lost", n)
+	}
+}
+
+// stuckReader opens an event stream and takes nothing of it.
+func (b *box) stuckReader() net.Conn {
+	b.t.Helper()
+	conn, err := net.Dial("tcp", b.http.Listener.Addr().String())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		b.t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "GET %sevents HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", DefaultBasePath, b.tokens["reader-01"])
+	eventually(b.t, "the reader is connected", func() bool { return b.owner.count.streams.Load() == 1 })
+	return conn
+}
+
+// TestStuckReaderIsCounted tells in the metrics of a reader that takes nothing, long
+// before the buffer would be full; one that just leaves is none (B79).
+func TestStuckReaderIsCounted(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, func(o *Options) { o.frameIn = 300 * time.Millisecond })
+	b.put("w0", nil, nil)
+	l := b.listen("")
+	l.next()
+	l.cancel()
+	eventually(t, "the reader that left is forgotten", func() bool { return b.owner.count.streams.Load() == 0 })
+	b.stuckReader()
+	big := strings.Repeat("x", 50_000)
+	for i := 0; b.owner.count.streams.Load() > 0; i++ {
+		if i == 1000 {
+			t.Fatal("a reader that takes nothing is never given up")
+		}
+		b.put(fmt.Sprint("w", i%10), m{"summary": fmt.Sprint(big, i)}, nil)
+	}
+	if n := b.samples()["signalbox_event_readers_lost_total"]; n != 1 {
+		t.Errorf("%v readers were lost, want 1", n)
 	}
 }
 

@@ -46,6 +46,9 @@ func TestDiskFullFileSystem(t *testing.T) {
 	if !errors.Is(err, ErrUnavailable) {
 		t.Fatalf("a write on a full file system: %v", err)
 	}
+	if err := s.TakesWrites(); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("a log on a full file system says that it takes writes: %v", err)
+	}
 	if s.Revision() != acked {
 		t.Errorf("revision %d, acknowledged %d", s.Revision(), acked)
 	}
@@ -56,6 +59,9 @@ func TestDiskFullFileSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	commitSoon(t, s, big("again"))
+	if err := s.TakesWrites(); err != nil {
+		t.Errorf("after a write that was taken: %v", err)
+	}
 	for range 5 {
 		c := big("again")
 		c.Expected = mustItem(t, s, "again").Revision

@@ -43,6 +43,8 @@ type Store struct {
 	hub   *hub
 	waits waiters
 
+	refused atomic.Pointer[refusedWrite] // the last write, if the log did not take it
+
 	failOnce  sync.Once
 	failed    chan struct{} // closed when the projection can no longer follow
 	failure   error         // set before failed is closed
@@ -180,6 +182,33 @@ func (s *Store) usable(ctx context.Context) error {
 	default:
 		return ctx.Err()
 	}
+}
+
+// refusedWrite is a write that the log did not take.
+type refusedWrite struct {
+	at  time.Time
+	err error
+}
+
+// refusedFor is how long a refused write counts as a sign that the next one would
+// be refused as well. It ends because only a write can show the contrary, and
+// nobody sends one to an owner that is not ready.
+const refusedFor = 10 * time.Second
+
+// TakesWrites returns nil when the log takes writes as far as is known without one,
+// else why it does not: it is closed, cannot be followed, is broken and being
+// mended, or did not take the last write, some seconds ago at most.
+func (s *Store) TakesWrites() error {
+	if err := s.usable(context.Background()); err != nil {
+		return err
+	}
+	if s.engine().isBroken() {
+		return errNoDisk
+	}
+	if r := s.refused.Load(); r != nil && time.Since(r.at) < refusedFor {
+		return r.err
+	}
+	return nil
 }
 
 // Stats are numbers for an operator.

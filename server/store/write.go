@@ -30,6 +30,7 @@ type writing struct {
 	recs  []*Record // as they were read back from the bytes of msgs
 	rev   uint64    // of the last record; 0 until the engine has answered
 	done  chan error
+	line  <-chan struct{} // closed when the engine's answer was lost with its connection
 }
 
 // add takes one more record into the act.
@@ -161,11 +162,21 @@ func (ws *writings) answered(m *nats.Msg) (w *writing, err error) {
 // write brings an act into the log and returns its revision once the projection
 // shows it.
 func (s *Store) write(ctx context.Context, w *writing) (uint64, error) {
-	e := s.engine()
-	if e.isBroken() {
-		return 0, fmt.Errorf("%w: the disk took no more", ErrUnavailable)
+	rev, err := s.writeTo(ctx, s.engine(), w)
+	switch {
+	case err == nil:
+		s.refused.Store(nil)
+	case errors.Is(err, ErrUnavailable):
+		s.refused.Store(&refusedWrite{time.Now(), err})
 	}
-	w.done = make(chan error, 1)
+	return rev, err
+}
+
+func (s *Store) writeTo(ctx context.Context, e *engine, w *writing) (uint64, error) {
+	if e.isBroken() {
+		return 0, errNoDisk
+	}
+	w.done, w.line = make(chan error, 1), e.line.now().Done()
 	late := time.NewTimer(commitWait)
 	defer late.Stop()
 	var err error
@@ -179,6 +190,9 @@ func (s *Store) write(ctx context.Context, w *writing) (uint64, error) {
 	}
 	return w.rev, nil
 }
+
+// errNoDisk means that the engine is broken; see [Store.mend].
+var errNoDisk = fmt.Errorf("%w: the disk took no more", ErrUnavailable)
 
 // writeOne brings an act of one record into the log. Its place among the acts under
 // way is free afterwards, also when the answer never came: the engine's connection
@@ -201,6 +215,8 @@ func (s *Store) await(e *engine, w *writing, late <-chan time.Time) error {
 	case <-late:
 		e.writings.ask()
 		return s.known(w, errors.New("the engine took too long"))
+	case <-w.line:
+		return s.known(w, errCut)
 	case <-e.broken:
 		return s.known(w, errors.New("the disk took no more"))
 	case <-s.done:
@@ -209,6 +225,9 @@ func (s *Store) await(e *engine, w *writing, late <-chan time.Time) error {
 		return s.known(w, s.failure)
 	}
 }
+
+// errCut means that an answer of the engine was lost on its way.
+var errCut = errors.New("the connection to the engine was cut")
 
 // known is what became of an act that nobody waits for any longer: the follower
 // may just have said it. A retry decides on the log as it then is.
@@ -233,7 +252,7 @@ func (s *Store) send(e *engine, w *writing, late <-chan time.Time) (n uint64, er
 		case <-late:
 			return 0, fmt.Errorf("%w: too many writes are under way", ErrUnavailable)
 		case <-e.broken:
-			return 0, fmt.Errorf("%w: the disk took no more", ErrUnavailable)
+			return 0, errNoDisk
 		case <-s.done:
 			return 0, ErrClosed
 		}
@@ -255,6 +274,7 @@ func (s *Store) sendGroup(ctx context.Context, e *engine, w *writing) error {
 	defer cancel()
 	ctx, free := e.bound(ctx)
 	defer free()
+	defer context.AfterFunc(e.line.now(), cancel)()
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		ack, err := jetstreamext.PublishMsgBatch(ctx, e.js, w.msgs)
 		if err == nil {
