@@ -127,6 +127,7 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 	}
 	defer closeBuyer(ctx, b, brk)
 	out.stop = func(id, reason string) { _ = b.Cancel(context.WithoutCancel(ctx), id, reason) }
+	out.instead = func(ev *acmp.TaskEvent) string { return instead(brk.ctx, b, capability, ev) }
 	id, err := f.send(brk.ctx, g, b, specs, params, stream)
 	if err != nil {
 		return out.refused(err)
@@ -200,21 +201,18 @@ func choose(ctx context.Context, b *buyer.Buyer, specs []buyer.ProviderSpec, cap
 	if len(specs) == 1 {
 		return specs[0].Name, nil
 	}
-	found := make([]bool, len(specs))
+	sets := make([]*acmp.Settings, len(specs))
 	errs := make([]error, len(specs))
 	var wg sync.WaitGroup
 	for i, s := range specs {
 		wg.Go(func() {
-			var set *acmp.Settings
-			if set, errs[i] = b.Settings(ctx, s.Name); errs[i] == nil {
-				_, found[i] = set.Capability(capability)
-			}
+			sets[i], errs[i] = b.Settings(ctx, s.Name)
 		})
 	}
 	wg.Wait()
 	var names []string
-	for i, ok := range found {
-		if ok {
+	for i, set := range sets {
+		if _, listed := set.Capability(capability); listed && errs[i] == nil {
 			names = append(names, specs[i].Name)
 		}
 	}
@@ -225,6 +223,9 @@ func choose(ctx context.Context, b *buyer.Buyer, specs []buyer.ProviderSpec, cap
 		return "", failf(exitUsage, "several providers offer %q: %s; choose with --on", capability, strings.Join(names, ", "))
 	case !slices.Contains(errs, nil):
 		return "", errors.Join(errs...)
+	}
+	if have := otherCapabilities(capability, sets...); have != "" {
+		return "", failf(exitUsage, "no provider lists %q; there are %s; for one that is not listed choose with --on", capability, have)
 	}
 	return "", failf(exitUsage, "no provider lists %q; choose one with --on", capability)
 }

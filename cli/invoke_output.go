@@ -23,6 +23,8 @@ type invokeOutput struct {
 	brk   *interrupt
 	plain *plainOutput // nil with --json
 	stop  func(taskID, reason string)
+	// instead words what can be asked for in place of what an error says is not there.
+	instead func(*acmp.TaskEvent) string
 
 	done chan acmp.TaskEvent // the outcome
 
@@ -130,7 +132,7 @@ func (o *invokeOutput) exit(ev *acmp.TaskEvent) error {
 	case ev.Kind == acmp.EventError && o.brk.asked():
 		return failf(exitInterrupted, "interrupted: %s", errorLine(ev.Err))
 	case ev.Kind == acmp.EventError:
-		return failf(exitFailed, "%s", errorLine(ev.Err))
+		return failf(exitFailed, "%s%s", errorLine(ev.Err), o.instead(ev))
 	case ev.Overcharge != "":
 		return failf(exitFailed, "the provider charged %s CU, %s above the ceiling", ev.Result.CostCU, ev.Overcharge)
 	case ev.ProofCheck == acmp.ProofDiffers:

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,7 +121,8 @@ func rememberAddress(data, base string) error {
 	return writePrivate(filepath.Join(data, addressFile), []byte(u.Host+"\n"))
 }
 
-// answers reports whether an owner serves at base (…/acop/v1/).
+// answers reports whether an owner serves at base (…/acop/v1/). One whose certificate
+// is not good enough for this machine counts: who asks more of it is told so.
 func answers(ctx context.Context, base string) bool {
 	root := strings.TrimSuffix(base, "acop/v1/")
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -131,10 +133,17 @@ func answers(ctx context.Context, base string) bool {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return false
+		return untrusted(err)
 	}
 	defer resp.Body.Close()
 	return resp.StatusCode == http.StatusOK
+}
+
+// untrusted reports that somebody answered and showed a certificate that is not good
+// enough for this machine.
+func untrusted(err error) bool {
+	var ce *tls.CertificateVerificationError
+	return errors.As(err, &ce)
 }
 
 // writePrivate replaces path by a file that only its owner can read. A crash

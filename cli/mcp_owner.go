@@ -24,6 +24,8 @@ func asRefusal(err error) error {
 		return err
 	case errors.Is(err, client.ErrProtocol):
 		return acop.Errorf(acop.CodeInternal, "the owner's answer is not ACOP 1.x")
+	case errors.Is(err, client.ErrUntrusted):
+		return acop.Errorf(acop.CodeUnavailable, "%s", err)
 	case errors.Is(err, client.ErrUnreachable):
 		return acop.Errorf(acop.CodeUnavailable, "the owner does not answer; it may be stopped or starting")
 	}

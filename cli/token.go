@@ -104,7 +104,8 @@ func (g *globals) ownerOf(ctx context.Context, path string) string {
 }
 
 // letsIn reports whether the owner at base accepts the token. Any answer but 401
-// does: what the role may read is another matter.
+// does: what the role may read is another matter. One whose certificate is not known
+// here cannot be asked.
 func letsIn(ctx context.Context, base, token string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"settings", nil)
 	if err != nil {
@@ -113,7 +114,7 @@ func letsIn(ctx context.Context, base, token string) bool {
 	req.Header.Set("Authorization", "Bearer "+token)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return false
+		return untrusted(err)
 	}
 	defer resp.Body.Close()
 	return resp.StatusCode != http.StatusUnauthorized

@@ -93,6 +93,8 @@ func workError(what string, err error) error {
 		return failf(exitInterrupted, "")
 	case errors.As(err, &e):
 		return failf(exitFailed, "%s: %s", text.Line(what), refusalWords(e))
+	case errors.Is(err, client.ErrUntrusted): // it says what helps
+		return failf(exitUnreachable, "%s: %s", text.Line(what), text.Line(err.Error()))
 	case errors.Is(err, client.ErrUnreachable):
 		return failf(exitUnreachable, "%s: %s; check --server, or start the owner", text.Line(what), text.Line(err.Error()))
 	case errors.Is(err, client.ErrProtocol):
