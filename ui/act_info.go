@@ -198,8 +198,11 @@ func (m *Model) holderInfo(ss []subject) []dialog.Line {
 		return out
 	}
 	now := m.clock.now
-	out = append(out, label("holder", fmt.Sprintf("%s · lease %s left", clean(l.Claim.WorkerAgentUID),
-		kit.Span(m.state.FromOwner(l.Claim.ExpiresAtUTC).Sub(now))), dialog.Plain))
+	lease := "the lease has run out"
+	if left := m.state.FromOwner(l.Claim.ExpiresAtUTC).Sub(now); left > 0 {
+		lease = "lease " + kit.Span(left) + " left"
+	}
+	out = append(out, label("holder", clean(l.Claim.WorkerAgentUID)+" · "+lease, dialog.Plain))
 	renewed := "never renewed"
 	if !l.RenewedAtUTC.IsZero() {
 		renewed = "renewed " + kit.Since(m.state.FromOwner(l.RenewedAtUTC), now)

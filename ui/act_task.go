@@ -66,13 +66,13 @@ func (m *Model) taskInfo(ss []subject) []dialog.Line {
 	return append(m.runningInfo(ss[0].task), dialog.Text("The provider is asked to stop; what it has sent stays readable.", dialog.Muted))
 }
 
-// retell brings a dialog about a task up to the present: its clocks would be untrue a
-// second later. What is told of a work item stays as it was seen.
+// retell brings the clocks of a dialog up to the present: they would be untrue a
+// second later. It tells of a work item as it was seen; that it is another one by now
+// is said apart, see changed.
 func (m *Model) retell(o *open) {
-	if len(o.subjects) != 1 || o.subjects[0].task == nil || o.info == nil {
-		return
+	if o.info != nil {
+		o.d.Info = o.info(o.subjects)
 	}
-	o.d.Info = o.info(o.subjects)
 }
 
 // runningInfo tells of a task under way, or how it ended; nothing of one that is not

@@ -155,11 +155,25 @@ func (m *Model) Init() tea.Cmd {
 // returned as a command.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.route(msg)
+	m.settle()
+	return m, tea.Batch(cmd, m.schedule())
+}
+
+// settle brings what is drawn in line with what has happened, because drawing
+// changes nothing.
+func (m *Model) settle() {
 	if m.toasts.moved {
 		m.toasts.moved = false
 		m.layout()
 	}
-	return m, tea.Batch(cmd, m.schedule())
+	if o := m.top(); o != nil {
+		m.retell(o)
+		r := m.size.rects.Over
+		o.d.Fit(m.look.styles, r.W, r.H, m.changed(o))
+	}
+	if m.input.mode == inputHelp {
+		m.input.scroll = max(0, min(m.input.scroll, m.helpPlan().last()))
+	}
 }
 
 // ctxFor is what a screen sees in a view of w×h cells.

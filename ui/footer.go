@@ -190,7 +190,7 @@ func (m *Model) hintOf(id string) hint {
 // putPalette draws the palette.
 func (m *Model) putPalette(lines []string) (c *cursorAt) {
 	st := m.look.styles
-	r := m.size.rects.Body
+	r := m.size.rects.Over
 	w := min(r.W, 90)
 	rows := min(r.H-4, 16)
 	if w < 20 || rows < 1 {

@@ -131,44 +131,58 @@ func columnBreak(all []helpLine, per int) int {
 	return per
 }
 
-// putHelp draws the keys over the body, in two columns where they fit.
-func (m *Model) putHelp(lines []string) {
-	st := m.look.styles
-	r := m.size.rects.Body
-	w := min(r.W, 170)
-	rows := r.H - 2
-	cols := 1
-	if w >= 110 {
-		cols = 2
+// helpPlan is how the keys are laid out over the body.
+type helpPlan struct {
+	all        []helpLine
+	r          Rect
+	w, colW    int
+	cols       int
+	per, shown int // lines of a column, and how many of them there is room for
+}
+
+// last is the furthest that the help can be scrolled.
+func (p helpPlan) last() int { return p.per - p.shown }
+
+// helpPlan lays out the keys, in two columns where they fit.
+func (m *Model) helpPlan() helpPlan {
+	p := helpPlan{r: m.size.rects.Over, cols: 1}
+	p.w = min(p.r.W, 170)
+	if p.w >= 110 {
+		p.cols = 2
 	}
-	colW := (w - 4 - (cols-1)*2) / cols
-	all := withReasons(m.helpLines(), colW)
-	per := (len(all) + cols - 1) / cols
-	per = columnBreak(all, per)
-	m.input.scroll = max(0, min(m.input.scroll, per-rows))
+	p.colW = (p.w - 4 - (p.cols-1)*2) / p.cols
+	p.all = withReasons(m.helpLines(), p.colW)
+	p.per = columnBreak(p.all, (len(p.all)+p.cols-1)/p.cols)
+	p.shown = max(0, min(p.per, p.r.H-2))
+	return p
+}
+
+// putHelp draws the keys over the body.
+func (m *Model) putHelp(lines []string) {
+	st, p := m.look.styles, m.helpPlan()
 	edge := st.Accent.Render(st.G.V)
 	title := "Keys, as they are now"
-	if per > rows {
-		title += fmt.Sprintf(" (%d to %d of %d)", m.input.scroll+1, m.input.scroll+rows, per)
+	if p.shown < p.per {
+		title += fmt.Sprintf(" (%d to %d of %d)", m.input.scroll+1, m.input.scroll+p.shown, p.per)
 	}
-	box := []string{topLine(st, title, w)}
-	for i := range min(rows, per) {
+	box := []string{topLine(st, title, p.w)}
+	for i := range p.shown {
 		row := ""
-		for c := range cols {
-			at := c*per + m.input.scroll + i
-			cell := kit.Blank(colW)
-			if m.input.scroll+i < per && at < len(all) {
-				cell = m.helpRow(all[at], colW)
+		for c := range p.cols {
+			at := c*p.per + m.input.scroll + i
+			cell := kit.Blank(p.colW)
+			if m.input.scroll+i < p.per && at < len(p.all) {
+				cell = m.helpRow(p.all[at], p.colW)
 			}
 			if c > 0 {
 				row += "  "
 			}
 			row += cell
 		}
-		box = append(box, edge+" "+kit.FitStyled(row, w-4)+" "+edge)
+		box = append(box, edge+" "+kit.FitStyled(row, p.w-4)+" "+edge)
 	}
-	box = append(box, bottomLine(st, w))
-	kit.Overlay(lines, box, r.X+(r.W-w)/2, r.Y+max(0, (r.H-len(box))/2), w)
+	box = append(box, bottomLine(st, p.w))
+	kit.Overlay(lines, box, p.r.X+(p.r.W-p.w)/2, p.r.Y+max(0, (p.r.H-len(box))/2), p.w)
 }
 
 func (m *Model) helpRow(l helpLine, w int) string {

@@ -132,7 +132,7 @@ func (m *Model) onPromptKey(k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (m *Model) onHelpKey(k tea.KeyPressMsg) tea.Cmd {
-	page := max(1, m.size.rects.Body.H-3)
+	page := max(1, m.size.rects.Over.H-3)
 	switch k.String() {
 	case "esc", "?", "q", "enter":
 		m.input.mode = inputNone

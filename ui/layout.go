@@ -18,6 +18,7 @@ type Rects struct {
 	Header Rect
 	Rule   Rect // above the body, with the screen's title
 	Body   Rect // what a screen fills, one cell of air at both sides
+	Over   Rect // where dialogs, palette and help stand, whatever toasts there are
 	Base   Rect // the line below the body, with the state of filter and marks
 	Toasts Rect // between it and the key row; no rows while there is nothing to say
 	Keys   Rect
@@ -37,6 +38,7 @@ func LayoutToasts(w, h, rows int) Rects {
 		Header: Rect{0, 0, w, 1},
 		Rule:   Rect{0, 1, w, 1},
 		Body:   Rect{1, 2, w - 2, h - 4 - n},
+		Over:   Rect{1, 2, w - 2, h - 4},
 		Base:   Rect{0, h - 2 - n, w, 1},
 		Toasts: Rect{0, h - 1 - n, w, n},
 		Keys:   Rect{0, h - 1, w, 1},

@@ -41,7 +41,7 @@ func TestSnoozeSleepsThroughSignsOfLife(t *testing.T) {
 		late := uitest.Lease(uitest.Item("work:http:other", "Other", acop.StatusInProgress, 0, time.Now()), "worker-6", 10*time.Minute, time.Minute, time.Now())
 		late.WorkItem.OwnedPaths = []string{"server/http/pool.go"}
 		r.facts(uitest.Changed(late, acop.VerbGrant, 2000, time.Now()))
-		r.Must("overlap work:http:other")
+		r.Must("overlap high work:http:other")
 		r.to("overlap")
 		r.Keys("m", "3")
 		r.Must("1 ask snoozed")

@@ -43,18 +43,38 @@ func (m *Model) toast(level screen.Level, text string) tea.Cmd {
 	if len(t.list) > maxToasts {
 		t.list = t.list[1:]
 	}
-	after := toastFor
-	if one.sticky {
-		after = seenAfter
-	}
-	return tea.Tick(after, func(time.Time) tea.Msg { return toastOver{one.id} })
+	return one.wait()
 }
 
-// onToastOver ends a toast; a sticky one may go with the next key from now on.
+// wait brings the end of the time in which the toast can be read.
+func (t toast) wait() tea.Cmd {
+	after := toastFor
+	if t.sticky {
+		after = seenAfter
+	}
+	return tea.Tick(after, func(time.Time) tea.Msg { return toastOver{t.id} })
+}
+
+// toastsCovered reports whether something open stands over lines of toasts. It does
+// not move out of their way, so that they wait.
+func (m *Model) toastsCovered() bool {
+	r := m.size.rects
+	if o := m.top(); o != nil {
+		box, _, y := m.dialogBox(o)
+		return y+len(box.Lines) > r.Toasts.Y
+	}
+	return m.input.mode == inputHelp && r.Over.Y+r.Over.H > r.Toasts.Y
+}
+
+// onToastOver ends a toast; a sticky one may go with the next key from now on. One
+// that could not be read has its time again.
 func (m *Model) onToastOver(msg toastOver) tea.Cmd {
 	for i := range m.toasts.list {
 		if m.toasts.list[i].id != msg.id {
 			continue
+		}
+		if m.toastsCovered() {
+			return m.toasts.list[i].wait()
 		}
 		if m.toasts.list[i].sticky {
 			m.toasts.list[i].seen = true

@@ -209,28 +209,40 @@ func (m *Model) toastRows() []string {
 		return nil
 	}
 	rows := m.drawToasts(n)
-	return rows[len(rows)-m.size.rects.Toasts.H:]
+	rows = rows[len(rows)-m.size.rects.Toasts.H:]
+	if m.toastsCovered() {
+		// The lowest row is free whatever stands above: it has the newest in short.
+		for i := range rows {
+			rows[i] = kit.Blank(m.size.w)
+		}
+		newest := m.toasts.list[n-1]
+		rows[len(rows)-1] = m.toastRow(newest.level, true, newest.text)
+	}
+	return rows
 }
 
 // drawToasts draws the last toasts, long ones on up to three rows.
 func (m *Model) drawToasts(n int) []string {
-	st := m.look.styles
-	w := m.size.w - 2
 	var rows []string
 	for _, t := range m.toasts.list[max(0, n-3):] {
-		glyph, style := toastMark(st, t.level)
-		for i, row := range text.Wrap(t.text, w-4) {
+		for i, row := range text.Wrap(t.text, m.size.w-6) {
 			if i == 3 {
 				break
 			}
-			head := "  "
-			if i == 0 {
-				head = glyph + " "
-			}
-			rows = append(rows, " "+style.Render(head)+st.Text.Render(kit.Fit(st.G, row, w-2, false))+" ")
+			rows = append(rows, m.toastRow(t.level, i == 0, row))
 		}
 	}
 	return rows
+}
+
+// toastRow draws one row of a toast, with its sign in front of the first.
+func (m *Model) toastRow(level screen.Level, first bool, row string) string {
+	st := m.look.styles
+	glyph, style := toastMark(st, level)
+	if !first {
+		glyph = " "
+	}
+	return " " + style.Render(glyph+" ") + st.Text.Render(kit.Fit(st.G, row, m.size.w-4, false)) + " "
 }
 
 // layout divides the screen anew: after a change of its size or of the toasts.
@@ -268,7 +280,6 @@ func (m *Model) putOver(lines []string) *tea.Cursor {
 		m.putHelp(lines)
 	}
 	if o := m.top(); o != nil {
-		m.retell(o)
 		return m.putDialog(lines, o)
 	}
 	return cursor
@@ -300,7 +311,7 @@ func barAt(x, y int) *tea.Cursor {
 
 // dialogBox draws a dialog and says where it stands.
 func (m *Model) dialogBox(o *open) (box dialog.Box, x, y int) {
-	r := m.size.rects.Body
+	r := m.size.rects.Over
 	box = o.d.View(m.look.styles, r.W, r.H, m.changed(o))
 	return box, r.X + (r.W-box.W)/2, r.Y + (r.H-len(box.Lines))/2
 }

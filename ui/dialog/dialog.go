@@ -68,8 +68,8 @@ type Dialog struct {
 	asking bool   // about to leave typed text: ask before it is lost
 	from   int    // the field that answered, or -1 for the buttons
 	scroll int    // first line of Info that is shown
-	infoH  int
-	rows   int // of Info, wrapped
+	infoH  int    // how many are shown, as of Fit
+	rows   int    // of Info, wrapped, as of Fit
 }
 
 // Outcome is what a key did to the dialog.

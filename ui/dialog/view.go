@@ -42,21 +42,40 @@ func (b Box) Hit(x, y int) (Spot, bool) {
 	return Spot{}, false
 }
 
+// Fit tells the dialog in how many cells it is drawn, so that it scrolls no further
+// than there is something to read. The frame calls it after every change, with what
+// it gives to View.
+func (d *Dialog) Fit(st *theme.Styles, w, h int, changed string) {
+	d.begin()
+	bw := d.width(w)
+	if bw < 12 || h < 4 {
+		return
+	}
+	p := painter{st: st, w: bw - 4, d: d}
+	d.rows = len(p.told())
+	d.infoH = shownRows(d.rows, h-2-len(p.tail(changed)))
+	d.scrollBy(0)
+}
+
+// width is how many of w cells the dialog takes.
+func (d *Dialog) width(w int) int {
+	if d.Wide {
+		return min(w, 110)
+	}
+	return min(w, 76)
+}
+
 // View draws the dialog in at most w×h cells. changed, if not empty, is a
 // warning that the target is no longer as it was when the dialog opened.
 func (d *Dialog) View(st *theme.Styles, w, h int, changed string) Box {
 	d.begin()
-	bw := min(w, 76)
-	if d.Wide {
-		bw = min(w, 110)
-	}
+	bw := d.width(w)
 	if bw < 12 || h < 4 {
 		return Box{}
 	}
 	p := painter{st: st, w: bw - 4, d: d}
 	tail := p.tail(changed)
-	room := h - 2 - len(tail)
-	info := p.info(max(0, room))
+	info := p.info(h - 2 - len(tail))
 	lines := append(info, tail...)
 	if len(lines) > h-2 {
 		// No room for everything: the end holds the answer.
@@ -102,24 +121,36 @@ func (p *painter) tone(t Tone) theme.Style {
 	return p.st.Text
 }
 
-// info draws what the dialog tells, scrolled when it is longer than room.
-func (p *painter) info(room int) []string {
+// told is what the dialog tells, broken into rows.
+func (p *painter) told() []string {
 	var all []string
 	for _, l := range p.d.Info {
 		all = append(all, p.wrap(l)...)
 	}
-	p.d.rows = len(all)
-	if room <= 0 {
-		return nil
+	return all
+}
+
+// shownRows is how many of n rows are shown at once in room: one goes to the word that
+// there are more.
+func shownRows(n, room int) int {
+	switch {
+	case room <= 0:
+		return 0
+	case n <= room:
+		return n
 	}
-	if len(all) <= room {
-		p.d.infoH = len(all)
-		return all
+	return max(1, room-1)
+}
+
+// info draws what the dialog tells, scrolled when it is longer than room.
+func (p *painter) info(room int) []string {
+	all := p.told()
+	n := shownRows(len(all), room)
+	if n == len(all) || n == 0 {
+		return all[:n]
 	}
-	p.d.infoH = max(1, room-1)
-	at := max(0, min(p.d.scroll, len(all)-p.d.infoH))
-	p.d.scroll = at
-	out := append([]string(nil), all[at:at+p.d.infoH]...)
+	at := max(0, min(p.d.scroll, len(all)-n))
+	out := append([]string(nil), all[at:at+n]...)
 	return append(out, p.st.Muted.Render(kit.Fit(p.st.G, "pgup/pgdn for the rest", p.w, true)))
 }
 
@@ -181,139 +212,6 @@ func (p *painter) tail(changed string) []string {
 
 // labelCells is the room of a field's label.
 const labelCells = 14
-
-func (p *painter) field(f *Field, focused bool, at int) []string {
-	label := p.st.Muted
-	mark := " "
-	if focused {
-		label, mark = p.st.Title, p.st.G.Cursor
-	}
-	head := p.st.Accent.Render(mark) + label.Render(kit.Fit(p.st.G, f.Label, labelCells-2, false)) + " "
-	w := p.w - labelCells
-	switch {
-	case f.Options != nil:
-		return p.choice(f, focused, head, w, at)
-	case f.Rows > 0:
-		return p.area(f, focused, head, w, at)
-	}
-	return []string{head + p.line(f, focused, w, at)}
-}
-
-// line draws a one-line text and notes where the caret is.
-func (p *painter) line(f *Field, focused bool, w, at int) string {
-	s, x := f.ed.View(w)
-	if focused {
-		p.caret, p.caretX, p.caretY = true, labelCells+x, at
-	}
-	hint := f.Hint
-	if f.HintNow != nil {
-		hint = f.HintNow(p.d)
-	}
-	if f.ed.Value() == "" && hint != "" {
-		return p.st.Muted.Render(kit.Fit(p.st.G, hint, w, false))
-	}
-	return p.st.Field.Render(s)
-}
-
-func (p *painter) area(f *Field, focused bool, head string, w, at int) []string {
-	rows, x, y := f.ed.ViewMulti(w, f.Rows)
-	if focused {
-		p.caret, p.caretX, p.caretY = true, labelCells+x, at+y
-	}
-	out := make([]string, len(rows))
-	for i, r := range rows {
-		h := head
-		if i > 0 {
-			h = kit.Blank(labelCells)
-		}
-		out[i] = h + p.st.Field.Render(r)
-	}
-	return out
-}
-
-// choice draws the picked option alone, or the list around it while the field
-// has the keys.
-func (p *painter) choice(f *Field, focused bool, head string, w, at int) []string {
-	if !focused {
-		return []string{head + p.st.Text.Render(kit.Fit(p.st.G, p.picked(f), w, false))}
-	}
-	if len(f.Options) <= 4 && !f.Other && p.inlineWidth(f) <= w {
-		return []string{head + p.inline(f, w, at)}
-	}
-	first := p.st.Muted.Render(kit.Fit(p.st.G, p.picked(f), w, false))
-	if f.takesLetters() {
-		s, x := f.ed.View(w)
-		p.caret, p.caretX, p.caretY = true, labelCells+x, at
-		first = p.st.Field.Render(s)
-		if f.ed.Value() == "" {
-			first = p.st.Muted.Render(kit.Fit(p.st.G, "type to narrow "+itoa(len(f.Options)), w, false))
-		}
-	}
-	out := []string{head + first}
-	from := max(0, min(f.pick-shownOptions/2, len(f.shown)-shownOptions))
-	for i := from; i < min(len(f.shown), from+shownOptions); i++ {
-		p.spots = append(p.spots, Spot{X: labelCells, Y: at + len(out), W: w, field: p.at, option: i, button: -1})
-		out = append(out, kit.Blank(labelCells)+p.option(f.shown[i], i == f.pick, w))
-	}
-	if len(f.shown) == 0 {
-		why := "nothing fits; esc clears"
-		if f.Other {
-			why = "nothing fits; enter takes it as written"
-		}
-		out = append(out, kit.Blank(labelCells)+p.st.Muted.Render(kit.Fit(p.st.G, why, w, false)))
-	}
-	return out
-}
-
-func (p *painter) picked(f *Field) string {
-	if f.pick < len(f.shown) {
-		return f.shown[f.pick].label()
-	}
-	if v := f.ed.Value(); v != "" && !f.Other {
-		return clip(v) + " (nothing fits)"
-	}
-	return clip(f.Value())
-}
-
-// clip makes what was typed fit for a row.
-func clip(s string) string { return text.Line(text.Head(s, 400)) }
-
-func (p *painter) option(o Option, picked bool, w int) string {
-	sel, lead := theme.SelNone, " "
-	if picked {
-		sel, lead = theme.SelFocused, p.st.G.Cursor
-	}
-	lw := min(w, max(text.Width(o.label()), w/2))
-	return kit.Row(p.st, sel, w, kit.Cell{Text: lead, Style: p.st.Accent, W: 1},
-		kit.Cell{Text: o.label(), Style: p.st.Text, W: lw}, kit.Cell{Text: o.Note, Style: p.st.Muted, W: w})
-}
-
-func (p *painter) inlineWidth(f *Field) int {
-	n := 0
-	for _, o := range f.Options {
-		n += text.Width(o.label()) + 3
-	}
-	return n
-}
-
-func (p *painter) inline(f *Field, w, at int) string {
-	var b strings.Builder
-	used := 0
-	for i, o := range f.shown {
-		s := " " + o.label() + " "
-		style := theme.SelNone
-		if i == f.pick {
-			// The brackets tell it where colours do not.
-			s = "[" + o.label() + "]"
-			style = theme.SelFocused
-		}
-		p.spots = append(p.spots, Spot{X: labelCells + used, Y: at, W: text.Width(s), field: p.at, option: i, button: -1})
-		b.WriteString(p.st.Text.Draw(s, style))
-		b.WriteString(" ")
-		used += text.Width(s) + 1
-	}
-	return b.String() + kit.Blank(w-used)
-}
 
 func (p *painter) buttons(at int) string {
 	focused := p.d.focus == len(p.d.Fields)
