@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,37 +44,85 @@ func (m *Model) capabilityOptions() []dialog.Option {
 	return out
 }
 
-// invokeFields are remembered from one invocation to the next.
-var invokeFields = []string{"what", "named", "input", "type", "input-stream", "stream", "timeout", "ceiling", "proof", "escrow"}
-
-// invoke composes an invocation; what was entered last is there again.
-func (m *Model) invoke([]subject) tea.Cmd {
-	last := m.input.lastInvoke
-	d := &dialog.Dialog{
-		Title: "Invoke", Fields: append(m.invokeWhat(last), m.invokeHow(last)...),
-		Buttons: []dialog.Button{yes("invoke"), back},
-	}
-	return m.ask(d, nil, nil, func(string) (tea.Cmd, string) { return m.sendInvoke(d) })
+// invokes are the inputs and terms of the last invocation of each capability: they
+// belong to it and to no other one.
+type invokes struct {
+	last  string // provider, capSep, capability
+	given map[string]map[string]string
 }
 
-// invokeWhat asks for what is run and on what.
-func (m *Model) invokeWhat(last map[string]string) []*dialog.Field {
-	what := dialog.NewChoice("what", "capability", last["what"], m.capabilityOptions()...)
+// invokeFields are remembered for each capability, with what stands in them for one
+// that was not invoked yet.
+var invokeFields = map[string]string{
+	"input": "", "type": "text", "input-stream": "no", "stream": "yes", "timeout": "", "ceiling": "", "proof": "", "escrow": "",
+}
+
+// recall fills the fields that nobody has given a value in this form with those of the
+// capability called key.
+func (in *invokes) recall(d *dialog.Dialog, key string) {
+	for name, first := range invokeFields {
+		if v, ok := in.given[key][name]; ok {
+			first = v
+		}
+		d.Field(name).Recall(first)
+	}
+}
+
+func (in *invokes) remember(d *dialog.Dialog, key string) {
+	if in.given == nil {
+		in.given = map[string]map[string]string{}
+	}
+	in.last, in.given[key] = key, map[string]string{}
+	for name := range invokeFields {
+		in.given[key][name] = d.Value(name)
+	}
+}
+
+// invoke composes an invocation. It begins with the capability that was invoked last;
+// with another one come the input and the terms that one was given last.
+func (m *Model) invoke([]subject) tea.Cmd {
+	d := &dialog.Dialog{
+		Title: "Invoke", Fields: append(m.invokeWhat(m.input.invokes.last), m.invokeHow()...),
+		Buttons: []dialog.Button{yes("invoke"), back},
+	}
+	cmd := m.ask(d, nil, nil, func(string) (tea.Cmd, string) { return m.sendInvoke(d) })
+	shown := ""
+	m.top().follow = func() {
+		if key := capabilityKey(d); key != shown {
+			shown = key
+			m.input.invokes.recall(d, key)
+		}
+	}
+	return cmd
+}
+
+// capabilityKey names the chosen capability among all providers.
+func capabilityKey(d *dialog.Dialog) string {
+	provider, capability := chosen(d)
+	return provider + capSep + capability
+}
+
+// invokeWhat asks for what is run and on what, first for the capability called last.
+func (m *Model) invokeWhat(last string) []*dialog.Field {
+	options, unknown := m.capabilityOptions(), ""
+	if provider, capability, ok := strings.Cut(last, capSep); ok && !slices.ContainsFunc(options, func(o dialog.Option) bool { return o.Value == last }) {
+		last, unknown = provider+capSep, capability
+	}
+	what := dialog.NewChoice("what", "capability", last, options...)
 	what.Required, what.Other = true, true
-	at := dialog.NewChoice("at", "provider", last["at"], m.providerOptions()...)
+	at := dialog.NewChoice("at", "provider", "", m.providerOptions()...)
 	at.Required = true
 	at.When = func(d *dialog.Dialog) bool { return written(d.Value("what")) }
-	named := dialog.NewText("named", "its name", last["named"])
+	named := dialog.NewText("named", "its name", unknown)
 	named.Required = true
 	named.When = func(d *dialog.Dialog) bool { return strings.HasSuffix(d.Value("what"), capSep) }
 	in := &dialog.Field{Name: "input", Label: "input", Grow: true, Hint: "none; @file sends a file"}
 	if len(m.opts.Editor) > 0 {
 		in.Hint += ", ctrl+e opens $EDITOR"
 	}
-	in.SetText(last["input"])
-	typ := dialog.NewChoice("type", "input is", orElse(last["type"], "text"), dialog.Option{Value: "text"}, dialog.Option{Value: "json", Label: "JSON"})
+	typ := dialog.NewChoice("type", "input is", "", dialog.Option{Value: "text"}, dialog.Option{Value: "json", Label: "JSON"})
 	typ.Skip = true
-	feed := dialog.NewChoice("input-stream", "more input", orElse(last["input-stream"], "no"),
+	feed := dialog.NewChoice("input-stream", "more input", "",
 		dialog.Option{Value: "no", Label: "none"}, dialog.Option{Value: "yes", Label: "as it runs"})
 	feed.Skip = true
 	feed.When = func(d *dialog.Dialog) bool { return m.features(d).InputStreaming }
@@ -81,10 +130,10 @@ func (m *Model) invokeWhat(last map[string]string) []*dialog.Field {
 }
 
 // invokeHow asks for the terms; all have good defaults.
-func (m *Model) invokeHow(last map[string]string) []*dialog.Field {
-	stream := dialog.NewChoice("stream", "stream", orElse(last["stream"], "yes"), dialog.Option{Value: "yes"}, dialog.Option{Value: "no"})
+func (m *Model) invokeHow() []*dialog.Field {
+	stream := dialog.NewChoice("stream", "stream", "", dialog.Option{Value: "yes"}, dialog.Option{Value: "no"})
 	stream.When = func(d *dialog.Dialog) bool { return m.features(d).OutputStreaming }
-	timeout := dialog.NewText("timeout", "timeout", last["timeout"])
+	timeout := dialog.NewText("timeout", "timeout", "")
 	timeout.HintNow = m.ownLimitWords
 	timeout.Valid = func(s string) string {
 		if strings.TrimSpace(s) == "" {
@@ -92,11 +141,11 @@ func (m *Model) invokeHow(last map[string]string) []*dialog.Field {
 		}
 		return validTimeout(s)
 	}
-	ceiling := dialog.NewText("ceiling", "at most CU", last["ceiling"])
+	ceiling := dialog.NewText("ceiling", "at most CU", "")
 	ceiling.Hint, ceiling.Valid = "no ceiling", validCU
-	proof := dialog.NewChoice("proof", "proof", last["proof"],
+	proof := dialog.NewChoice("proof", "proof", "",
 		dialog.Option{Value: "", Label: "none"}, dialog.Option{Value: acmp.ProofResultHash, Label: "result hash"})
-	escrow := dialog.NewText("escrow", "escrow id", last["escrow"])
+	escrow := dialog.NewText("escrow", "escrow id", "")
 	escrow.Hint = "none"
 	out := []*dialog.Field{stream, timeout, ceiling, proof, escrow}
 	for _, f := range out {
@@ -160,10 +209,7 @@ func (m *Model) sendInvoke(d *dialog.Dialog) (tea.Cmd, string) {
 	if why != "" {
 		return nil, why
 	}
-	m.input.remember(d, invokeFields...)
-	if written(d.Value("what")) {
-		m.input.lastInvoke["what"], m.input.lastInvoke["named"] = provider+capSep, capability
-	}
+	m.input.invokes.remember(d, capabilityKey(d))
 	return m.startTask(acmp.Invocation{Provider: provider, Params: p}, in), ""
 }
 

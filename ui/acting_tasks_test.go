@@ -97,3 +97,73 @@ func TestInvokeTakesTheCapabilitysLimit(t *testing.T) {
 		})
 	}
 }
+
+// Input and terms belong to the capability they were given for: another one begins
+// with its own, and what is typed in the form stays in it.
+func TestInvokeRemembersForEachCapability(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		p := uitest.Provider("local", time.Now())
+		p.Provider.Settings.Features.InputStreaming = true
+		r.facts(p)
+		to := func(label string) {
+			t.Helper()
+			for range 14 {
+				if strings.Contains(r.line(label), "▌"+label) {
+					return
+				}
+				r.Keys("tab")
+			}
+			t.Fatalf("tab does not come to %q\n%s", label, r.Screen())
+		}
+		r.Keys("i")
+		to("input        ")
+		r.Type("for the tests")
+		to("more input")
+		r.Keys("right")
+		to("timeout")
+		r.Type("30s")
+		to("proof")
+		r.Keys("right", "ctrl+s")
+		if invs := r.buyer.Invocations(); len(invs) != 1 || invs[0].Params.Capability != "run-tests" || !invs[0].Params.InputStream {
+			t.Fatalf("%+v\n%s", invs, r.Screen())
+		}
+		has := func(label, want string) {
+			t.Helper()
+			if l := r.line(label); !strings.Contains(l, want) {
+				t.Errorf("%q stands in %q, want %q", label, l, want)
+			}
+		}
+		r.Keys("i")
+		has("input        ", "for the tests")
+		has("more input", "as it runs")
+		has("timeout", "30s")
+		has("proof", "result hash")
+		r.Keys("down") // git-log was never invoked
+		has("▌ git-log", "local")
+		has("input        ", "none; @file")
+		has("more input", "none")
+		has("timeout", "10m00; its provider tells no limit")
+		has("proof", "none")
+		r.Keys("up")
+		has("input        ", "for the tests")
+		has("more input", "as it runs")
+		r.Keys("down")
+		to("input        ")
+		r.Type("--oneline")
+		r.Keys("ctrl+s")
+		invs := r.buyer.Invocations()
+		if len(invs) != 2 || invs[1].Params.Capability != "git-log" || invs[1].Params.InputStream || invs[1].Params.ProofMethod != "" {
+			t.Fatalf("%+v\n%s", invs, r.Screen())
+		}
+		r.Keys("i") // with what was invoked last
+		has("▌ git-log", "local")
+		has("input        ", "--oneline")
+		to("input        ")
+		r.Type(" -3") // what is typed stays, whatever capability it is for
+		to("capability")
+		r.Keys("up")
+		has("input        ", "--oneline -3")
+		has("more input", "as it runs")
+	})
+}

@@ -167,6 +167,9 @@ func (m *Model) settle() {
 		m.layout()
 	}
 	if o := m.top(); o != nil {
+		if o.follow != nil {
+			o.follow()
+		}
 		m.retell(o)
 		r := m.size.rects.Over
 		o.d.Fit(m.look.styles, r.W, r.H, m.changed(o))

@@ -3,7 +3,6 @@ package ui
 import (
 	tea "charm.land/bubbletea/v2"
 
-	"signalbox/ui/dialog"
 	"signalbox/ui/kit"
 	"signalbox/ui/screen"
 )
@@ -32,17 +31,9 @@ type input struct {
 	pick   int
 	scroll int // of the help
 
-	lastInvoke map[string]string
-	pasted     int  // id of the pause after a paste
-	quiet      bool // keys right after a paste are dropped (B16)
-}
-
-// remember keeps what was entered in a dialog, for the next time.
-func (in *input) remember(d *dialog.Dialog, names ...string) {
-	in.lastInvoke = map[string]string{}
-	for _, n := range names {
-		in.lastInvoke[n] = d.Value(n)
-	}
+	invokes invokes
+	pasted  int  // id of the pause after a paste
+	quiet   bool // keys right after a paste are dropped (B16)
 }
 
 func (m *Model) editFilter([]subject) tea.Cmd {

@@ -28,6 +28,8 @@ type open struct {
 	answer func(value string) (tea.Cmd, string)
 	// info tells again what the dialog is about, when the targets changed.
 	info func([]subject) []dialog.Line
+	// follow, if not nil, brings the fields in line with each other after a change.
+	follow func()
 	// act is the action that opened the dialog: it must still be possible when
 	// the answer comes.
 	act   *action

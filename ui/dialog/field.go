@@ -57,6 +57,7 @@ type Field struct {
 	shown  []Option
 	needle string
 	typed  bool
+	chosen bool // an option was picked by a person
 }
 
 // NewText makes a text field with a first value.
@@ -85,6 +86,23 @@ func (f *Field) SetText(s string) {
 	f.ed.Set(s)
 	f.set = true
 	f.typed = false
+}
+
+// Recall gives the field the value it had another time, as if it had been there from
+// the start, unless the person has given it one in this form.
+func (f *Field) Recall(v string) {
+	switch {
+	case f.typed || f.chosen:
+	case f.Options == nil:
+		if f.Grow {
+			f.Rows = 0
+		}
+		f.SetText(v)
+	default:
+		f.ed.Set("")
+		f.narrow()
+		f.pick = max(0, slices.IndexFunc(f.shown, func(o Option) bool { return o.Value == v }))
+	}
 }
 
 // Value is the answer: the text, or the picked option's value.
@@ -245,19 +263,21 @@ func (f *Field) choiceKey(k tea.KeyPressMsg) bool {
 		if k.String() == "left" {
 			d = -1
 		}
-		f.pick = max(0, min(len(f.shown)-1, f.pick+d))
+		f.pick, f.chosen = max(0, min(len(f.shown)-1, f.pick+d)), true
 		return true
 	case "down":
 		if f.pick >= len(f.shown)-1 {
 			return false
 		}
 		f.pick++
+		f.chosen = true
 		return true
 	case "up":
 		if f.pick == 0 {
 			return false
 		}
 		f.pick--
+		f.chosen = true
 		return true
 	case "enter":
 		return false

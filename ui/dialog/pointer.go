@@ -15,7 +15,7 @@ func (d *Dialog) Click(s Spot) Outcome {
 	case s.field >= 0 && s.field < len(d.Fields):
 		d.focus = s.field
 		if f := d.Fields[s.field]; s.option >= 0 && s.option < len(f.shown) {
-			f.pick = s.option
+			f.pick, f.chosen = s.option, true
 		}
 	}
 	return Outcome{}
