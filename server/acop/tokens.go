@@ -35,7 +35,14 @@ type credential struct {
 	// added tells that the credential was made in this process and stands in no
 	// file: reading the file again does not take it away.
 	added bool
+	// short tells that the token stood in the file and has fewer than shortToken
+	// characters.
+	short bool
 }
+
+// shortToken is how many characters a token needs so that trying them all is
+// hopeless at the owner's rate of requests, whatever they are taken from.
+const shortToken = 16
 
 // tokenEntry is one line of a tokens file.
 type tokenEntry struct {
@@ -102,7 +109,24 @@ func (t *Tokens) load(n ast.Node) error {
 		}
 		copy(hash[:], raw)
 	}
-	return t.add(credential{hash: hash, caller: Caller{Identity: e.Identity, Role: e.Role}})
+	short := e.Token != "" && utf8.RuneCountInString(e.Token) < shortToken
+	return t.add(credential{hash: hash, caller: Caller{Identity: e.Identity, Role: e.Role}, short: short})
+}
+
+// Short lists the identities, in order, that have a token of so few characters
+// that it can be guessed. Tokens are opaque and any is taken; of one that
+// stands in the file as a hash nothing can be said.
+func (t *Tokens) Short() []string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var ids []string
+	for _, e := range t.entries {
+		if e.short {
+			ids = append(ids, e.caller.Identity)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 func checkIdentity(id string) error {
