@@ -13,6 +13,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
+	"signalbox/model/text"
 	"signalbox/server/store"
 )
 
@@ -43,9 +44,13 @@ func (d *doctor) checkState(ctx context.Context) {
 		return
 	}
 	if list := tokensFile(d.data); d.private(list) {
-		if _, err := tokensIn(list); err != nil {
+		t, err := tokensIn(list)
+		if err != nil {
 			d.fail("state", "correct the file or put it aside; an owner that starts without one makes a new lead's token", "the tokens cannot be read: %s", err)
 			return
+		}
+		for _, who := range t.Short() {
+			d.warn("state", "`signalbox token revoke`, then `signalbox token add`", "the token of %s is so short that it can be guessed", text.ID(who))
 		}
 	}
 	d.private(leadTokenFile(d.data))

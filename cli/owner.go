@@ -57,6 +57,7 @@ type ownerBox struct {
 	stopOwn  context.CancelFunc
 	closed   func() error
 	log      *slog.Logger
+	weak     tokenWarner
 	listener net.Listener
 }
 
@@ -86,6 +87,7 @@ func openOwner(ctx context.Context, o ownerOptions) (*ownerBox, error) {
 	if err := b.open(ctx, o); err != nil {
 		return nil, errors.Join(err, b.listener.Close())
 	}
+	b.weak.look(b.list, b.tokens, b.log)
 	b.serve(ctx)
 	if err := writeBox(o.Data, box{URL: b.URL, Tokens: b.list, Dashboard: o.Dashboard}); err != nil {
 		return nil, errors.Join(failf(exitFailed, "note the address in %s: %w", o.Data, err), b.Close())
@@ -101,7 +103,7 @@ func (b *ownerBox) prepare(ctx context.Context, o ownerOptions) (err error) {
 		if abs, err := filepath.Abs(b.list); err == nil {
 			b.list = abs
 		}
-		if b.tokens, err = givenTokens(o.Tokens, o.Log); err != nil {
+		if b.tokens, err = givenTokens(o.Tokens); err != nil {
 			return err
 		}
 	}

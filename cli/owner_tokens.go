@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"signalbox/model/acop"
@@ -57,7 +59,7 @@ func (b *ownerBox) followTokens(ctx context.Context) {
 		case <-t.C:
 			if now := stamp(b.list); now != seen {
 				seen = now
-				b.reloadTokens()
+				b.reloadTokens(false)
 			}
 		}
 	}
@@ -80,7 +82,7 @@ func stamp(path string) fileStamp {
 // Reload reads tokens and certificates again; what is wrong with them stays
 // without effect and is said in the log.
 func (b *ownerBox) Reload() {
-	b.reloadTokens()
+	b.reloadTokens(true)
 	if b.tls == nil {
 		return
 	}
@@ -91,7 +93,10 @@ func (b *ownerBox) Reload() {
 	b.log.Info("certificates reloaded")
 }
 
-func (b *ownerBox) reloadTokens() {
+// reloadTokens tells in the log that the list is another one; that it is the same only
+// to who asked.
+func (b *ownerBox) reloadTokens(asked bool) {
+	before := b.tokens.YAML()
 	err := acmp.CheckFile(b.list)
 	if err == nil {
 		err = b.tokens.Reload(b.list)
@@ -100,20 +105,49 @@ func (b *ownerBox) reloadTokens() {
 		b.log.Error("the tokens are not taken over; the old ones stay in force", "error", err)
 		return
 	}
-	b.log.Info("tokens reloaded", "credentials", b.tokens.Len())
+	if asked || !bytes.Equal(before, b.tokens.YAML()) {
+		b.log.Info("tokens reloaded", "credentials", b.tokens.Len())
+	}
+	b.weak.look(b.list, b.tokens, b.log)
 }
 
-// givenTokens reads a tokens file and warns where others can read it.
-func givenTokens(path string, log *slog.Logger) (*owner.Tokens, error) {
+// tokenWarner says what is wrong with a tokens file that is in use all the same:
+// once, and again when it is something else. Its zero value is ready.
+type tokenWarner struct {
+	mu   sync.Mutex
+	said string
+}
+
+// look judges the file and what was read from it.
+func (w *tokenWarner) look(path string, t *owner.Tokens, log *slog.Logger) {
+	open := false
+	if info, err := os.Stat(path); err == nil {
+		open = openToOthers(info)
+	}
+	short := t.Short()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := fmt.Sprint(open, short)
+	if now == w.said {
+		return
+	}
+	w.said = now
+	if open {
+		log.Warn("other users can read the tokens; set its mode to 0600", "file", path)
+	}
+	if len(short) > 0 {
+		log.Warn("a token this short can be guessed; replace it by one that `signalbox token add` makes", "file", path, "identities", short)
+	}
+}
+
+// givenTokens reads a tokens file that somebody wrote.
+func givenTokens(path string) (*owner.Tokens, error) {
 	t, err := loadTokens(path)
 	if err != nil {
 		return nil, failf(exitUsage, "%w", err)
 	}
 	if t.Len() == 0 {
 		return nil, failf(exitUsage, "%s holds no tokens; nobody could come in", path)
-	}
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-		log.Warn("other users can read the tokens; set its mode to 0600", "file", path)
 	}
 	return t, nil
 }
