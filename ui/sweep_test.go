@@ -73,8 +73,9 @@ type sweep struct {
 	t      *testing.T
 	name   string
 	m      *Model
-	opened map[string]bool // by the id of the action
-	rows   []screen.Target // of all screens, and the one that is none
+	opened map[string]bool            // by the id of the action
+	rows   []screen.Target            // of all screens, and the one that is none
+	check  func(what, content string) // of every frame beside its size; nil: none
 }
 
 // draw checks the frame at every size, at 80×24 last.
@@ -84,6 +85,9 @@ func (s *sweep) draw(what string) {
 		s.m.onSize(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 		content, cursor := s.m.frame()
 		worlds.Exact(s.t, s.name+": "+what, content, s.m.size.w, s.m.size.h)
+		if s.check != nil {
+			s.check(what, content)
+		}
 		if cursor != nil && (cursor.X < 0 || cursor.Y < 0 || cursor.X >= s.m.size.w || cursor.Y >= s.m.size.h) {
 			s.t.Errorf("%s: %s %dx%d: the cursor is at %d,%d", s.name, what, s.m.size.w, s.m.size.h, cursor.X, cursor.Y)
 		}

@@ -33,10 +33,21 @@ func (m *Model) frame() (string, *tea.Cursor) {
 	if m.size.w <= 0 || m.size.h <= 0 || m.end.left {
 		return "", nil
 	}
-	r := m.size.rects
-	if r.Small {
-		return m.smallFrame(), nil
+	var out string
+	var cursor *tea.Cursor
+	if m.size.rects.Small {
+		out = m.smallFrame()
+	} else {
+		out, cursor = m.fullFrame()
 	}
+	if m.look.styles.G.ASCII {
+		out = asciiWords.Replace(out)
+	}
+	return out, cursor
+}
+
+func (m *Model) fullFrame() (string, *tea.Cursor) {
+	r := m.size.rects
 	body := kit.SplitLines(m.room().View(m.bodyCtx()))
 	lines := make([]string, 0, m.size.h)
 	lines = append(lines, m.header(), m.topRule(body))
@@ -51,22 +62,21 @@ func (m *Model) frame() (string, *tea.Cursor) {
 	lines = append(lines, m.toastRows()...)
 	lines = append(lines, m.keyRow())
 	cursor := m.putOver(lines)
-	out := strings.Join(lines, "\n")
-	if m.look.styles.G.ASCII {
-		out = asciiWords.Replace(out)
-	}
-	return out, cursor
+	return strings.Join(lines, "\n"), cursor
 }
 
-// asciiWords replaces the signs that stand in our own sentences, cell for cell.
-var asciiWords = strings.NewReplacer("·", "-", "…", "~", "→", ">", "×", "x", "“", "\"", "”", "\"", "▸", ">")
+// asciiWords replaces, cell for cell, the signs that stand in our own sentences and
+// those that stand for controls and broken bytes in the text of others.
+var asciiWords = func() *strings.Replacer {
+	pairs := []string{"·", "-", "…", "~", "→", ">", "×", "x", "“", "\"", "”", "\"", "▸", ">", "\ufffd", "?"}
+	for r := '␀'; r <= '␤'; r++ {
+		pairs = append(pairs, string(r), "?")
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 func (m *Model) smallFrame() string {
-	msg := "needs 60×16 cells; q quits"
-	if m.look.styles.G.ASCII {
-		msg = "needs 60x16 cells; q quits"
-	}
-	row := text.Clip(msg, m.size.w)
+	row := text.Clip("needs 60×16 cells; q quits", m.size.w)
 	lines := make([]string, m.size.h)
 	lines[(m.size.h-1)/2] = kit.Blank((m.size.w-text.Width(row))/2) + row
 	return kit.Lines(lines, m.size.w, m.size.h)
