@@ -59,7 +59,8 @@ func newProvideCommand(g *globals) *cobra.Command {
 			"And for all of them: provider_id, heartbeat_interval_ms, disconnect_grace_ms,\n" +
 			"offer_valid_ms, and escrow: unverified | refuse.\n\n" +
 			"SIGHUP reads the file, the tokens and the certificates again; what runs goes on as it\n" +
-			"began. A file with an error changes nothing.",
+			"began. A file with an error changes nothing. Closing the terminal it was started in\n" +
+			"ends it in good order, unless it was started with nohup or setsid.",
 		Example: "  signalbox provide --config capabilities.yaml\n  signalbox provide --config capabilities.yaml --stdio\n" +
 			"  signalbox provide --config capabilities.yaml --listen :7190 --tokens tokens.yaml --tls-cert box.pem --tls-key box.key",
 		Args: cobra.NoArgs,
@@ -114,14 +115,17 @@ func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	hup := watchHangUps(ctx)
+	ctx, leave := hup.untilClosed(ctx)
+	defer leave()
 	// A reader that goes away must be an error to us, not the end of us.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 	if f.stdio {
-		return g.provideStdio(ctx, opts, keys)
+		return g.provideStdio(ctx, opts, keys, hup)
 	}
-	return g.provideHTTP(ctx, opts, f, keys)
+	return g.provideHTTP(ctx, opts, f, keys, hup)
 }
 
 // check refuses an address that is none, or that would be open to everybody.
@@ -163,11 +167,11 @@ func (f *provideFlags) options(conf acmp.Config, keys *provideKeys, log *slog.Lo
 }
 
 // openProvider makes the provider and lets it read its files again at SIGHUP; stop ends that.
-func (g *globals) openProvider(ctx context.Context, opts acmp.Options, keys *provideKeys) (p *acmp.Provider, stop func(), err error) {
+func (g *globals) openProvider(ctx context.Context, opts acmp.Options, keys *provideKeys, hup *hangUps) (p *acmp.Provider, stop func(), err error) {
 	if p, err = acmp.New(ctx, opts); err != nil {
 		return nil, nil, failf(exitUsage, "%s: %w", g.config, err)
 	}
-	return p, g.reloadOnHangup(p, keys, opts.Log), nil
+	return p, g.reloadOnHangup(p, keys, hup, opts.Log), nil
 }
 
 // watchdogArgv starts this program as the watchdog of its commands.
@@ -205,14 +209,14 @@ func (f *provideFlags) endpoint() string {
 	return f.scheme() + f.listen + mcpPath
 }
 
-func (g *globals) provideStdio(ctx context.Context, opts acmp.Options, keys *provideKeys) error {
+func (g *globals) provideStdio(ctx context.Context, opts acmp.Options, keys *provideKeys, hup *hangUps) error {
 	if opts.Authenticate != nil {
 		token := g.sys.Env("ACMP_BEARER_TOKEN")
 		if _, ok := opts.Authenticate(token); token == "" || !ok { // D-20
 			return failf(exitUsage, "--tokens is given, and ACMP_BEARER_TOKEN does not hold one of its tokens; start this program with a valid one")
 		}
 	}
-	p, stopReload, err := g.openProvider(ctx, opts, keys)
+	p, stopReload, err := g.openProvider(ctx, opts, keys, hup)
 	if err != nil {
 		return err
 	}
@@ -242,14 +246,14 @@ func (g *globals) provideStdio(ctx context.Context, opts acmp.Options, keys *pro
 	return nil
 }
 
-func (g *globals) provideHTTP(ctx context.Context, opts acmp.Options, f *provideFlags, keys *provideKeys) error {
+func (g *globals) provideHTTP(ctx context.Context, opts acmp.Options, f *provideFlags, keys *provideKeys, hup *hangUps) error {
 	after := context.WithoutCancel(ctx)
 	l, err := listen(ctx, f.listen)
 	if err != nil {
 		return err
 	}
 	defer l.Close() // the server has closed it, unless it never began
-	p, stopReload, err := g.openProvider(ctx, opts, keys)
+	p, stopReload, err := g.openProvider(ctx, opts, keys, hup)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,7 @@ package cli
 
 import (
 	"log/slog"
-	"os"
-	"os/signal"
 	"sync/atomic"
-	"syscall"
 
 	"signalbox/server/acmp"
 	"signalbox/server/acop"
@@ -61,15 +58,13 @@ func (k *provideKeys) principal(token string) (string, bool) {
 
 // reloadOnHangup reads everything again at SIGHUP until the function it gives is
 // called.
-func (g *globals) reloadOnHangup(p *acmp.Provider, keys *provideKeys, log *slog.Logger) (stop func()) {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
+func (g *globals) reloadOnHangup(p *acmp.Provider, keys *provideKeys, hup *hangUps, log *slog.Logger) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
 			select {
-			case <-hup:
+			case <-hup.reload:
 				g.reloadProvider(p, keys, log)
 			case <-quit:
 				return
@@ -77,7 +72,6 @@ func (g *globals) reloadOnHangup(p *acmp.Provider, keys *provideKeys, log *slog.
 		}
 	}()
 	return func() {
-		signal.Stop(hup)
 		close(quit)
 		<-done
 	}

@@ -38,7 +38,8 @@ func newServeCommand(g *globals) *cobra.Command {
 			"Prints one JSON line when ready. Without --tokens it serves this machine only\n" +
 			"and leaves the lead's token in the data folder.\n\n" +
 			"SIGHUP reads tokens and certificates again; what is wrong with them is said in\n" +
-			"the log and changes nothing.",
+			"the log and changes nothing. Closing the terminal it was started in ends it in good\n" +
+			"order, unless it was started with nohup or setsid.",
 		Example: "  signalbox serve --data ./box --tokens tokens.yaml --listen 127.0.0.1:7180\n" +
 			"  signalbox serve --listen :7180 --tokens tokens.yaml --tls-cert box.pem --tls-key box.key\n" +
 			"  signalbox serve --oidc-issuer https://id.example --oidc-audience signalbox --oidc-role devs=worker",
@@ -113,7 +114,9 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 	}
 	defer closeLog()
 	o.Log = log
-	hup := hangUps() // before anybody can know that there is an owner to hang up on
+	hup := watchHangUps(ctx) // before anybody can know that there is an owner to hang up on
+	ctx, leave := hup.untilClosed(ctx)
+	defer leave()
 	b, err := openOwner(ctx, o)
 	if err != nil {
 		return err
@@ -122,7 +125,7 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 		return errors.Join(err, b.Close())
 	}
 	log.Info("serving", "url", b.URL, "data", b.Data)
-	go b.reloadOn(ctx, hup)
+	go b.reloadOn(ctx, hup.reload)
 	err = b.Wait(ctx)
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -134,20 +137,13 @@ func (g *globals) serve(ctx context.Context, f *serveFlags) error {
 	return nil
 }
 
-// hangUps delivers every SIGHUP from now on.
-func hangUps() <-chan os.Signal {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGHUP)
-	return c
-}
-
-// reloadOn reloads at each signal until ctx ends.
-func (b *ownerBox) reloadOn(ctx context.Context, hup <-chan os.Signal) {
+// reloadOn reloads each time it is asked to, until ctx ends.
+func (b *ownerBox) reloadOn(ctx context.Context, asked <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-hup:
+		case <-asked:
 			b.Reload()
 		}
 	}
