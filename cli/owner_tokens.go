@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"signalbox/model/acop"
@@ -107,19 +108,46 @@ func (b *ownerBox) reloadTokens(asked bool) {
 	if asked || !bytes.Equal(before, b.tokens.YAML()) {
 		b.log.Info("tokens reloaded", "credentials", b.tokens.Len())
 	}
+	b.weak.look(b.list, b.tokens, b.log)
 }
 
-// givenTokens reads a tokens file and warns where others can read it.
-func givenTokens(path string, log *slog.Logger) (*owner.Tokens, error) {
+// tokenWarner says what is wrong with a tokens file that is in use all the same:
+// once, and again when it is something else. Its zero value is ready.
+type tokenWarner struct {
+	mu   sync.Mutex
+	said string
+}
+
+// look judges the file and what was read from it.
+func (w *tokenWarner) look(path string, t *owner.Tokens, log *slog.Logger) {
+	open := false
+	if info, err := os.Stat(path); err == nil {
+		open = openToOthers(info)
+	}
+	short := t.Short()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := fmt.Sprint(open, short)
+	if now == w.said {
+		return
+	}
+	w.said = now
+	if open {
+		log.Warn("other users can read the tokens; set its mode to 0600", "file", path)
+	}
+	if len(short) > 0 {
+		log.Warn("a token this short can be guessed; replace it by one that `signalbox token add` makes", "file", path, "identities", short)
+	}
+}
+
+// givenTokens reads a tokens file that somebody wrote.
+func givenTokens(path string) (*owner.Tokens, error) {
 	t, err := loadTokens(path)
 	if err != nil {
 		return nil, failf(exitUsage, "%w", err)
 	}
 	if t.Len() == 0 {
 		return nil, failf(exitUsage, "%s holds no tokens; nobody could come in", path)
-	}
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-		log.Warn("other users can read the tokens; set its mode to 0600", "file", path)
 	}
 	return t, nil
 }

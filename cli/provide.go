@@ -109,6 +109,7 @@ func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 	if err != nil {
 		return err
 	}
+	keys.warn(log)
 	opts := f.options(conf, keys, log)
 	if f.descriptor {
 		return g.printDescriptor(opts, f)

@@ -12,6 +12,7 @@ import (
 // renewed while the provider runs.
 type provideKeys struct {
 	path   string
+	weak   tokenWarner
 	tokens atomic.Pointer[acop.Tokens] // nil: no token is asked for
 	tls    *acop.TLS                   // nil: plain HTTP
 }
@@ -49,6 +50,13 @@ func (k *provideKeys) loadTokens() error {
 	}
 	k.tokens.Store(t)
 	return nil
+}
+
+// warn says what is wrong with the tokens file although it is in use.
+func (k *provideKeys) warn(log *slog.Logger) {
+	if t := k.tokens.Load(); t != nil {
+		k.weak.look(k.path, t, log)
+	}
 }
 
 // principal names who a token belongs to.
@@ -92,6 +100,7 @@ func (g *globals) reloadProvider(p *acmp.Provider, keys *provideKeys, log *slog.
 	if err := keys.loadTokens(); err != nil {
 		log.Error("the tokens stay as they were", "err", err)
 	}
+	keys.warn(log)
 	if keys.tls != nil {
 		if err := keys.tls.Reload(); err != nil {
 			log.Error("the certificates stay as they were", "err", err)
