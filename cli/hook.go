@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -37,7 +38,7 @@ func newHookPrintCommand(g *globals, kind string) *cobra.Command {
 		Use:   kind,
 		Short: "Print hooks for " + where[kind],
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return g.hookSettings(kind, f, contents) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return g.hookSettings(cmd.Context(), kind, f, contents) },
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&contents, "contents", false, "report also what a tool was used on, such as the command")
@@ -45,21 +46,24 @@ func newHookPrintCommand(g *globals, kind string) *cobra.Command {
 }
 
 // hookEvents are the events of an agent that are reported, by their names in its
-// settings. Tool events carry a matcher for all tools.
+// settings. Of some an agent wants to be told for which tools: for all.
 var hookEvents = map[string][]string{
-	"claude": {"SessionStart", "UserPromptSubmit", "PostToolUse", "Notification", "Stop", "SessionEnd"},
-	"codex":  {"SessionStart", "UserPromptSubmit", "PostToolUse", "PermissionRequest", "Stop", "SessionEnd"},
+	"claude": {"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Notification", "Stop", "StopFailure", "SessionEnd"},
+	"codex":  {"SessionStart", "UserPromptSubmit", "PostToolUse", "PermissionRequest", "Interrupt", "Stop", "SessionEnd"},
 }
 
-// hookSeconds bounds a hook; Codex grants the end of a session 3 seconds.
+// ofTools tells the events that come with a tool.
+var ofTools = map[string]bool{"PostToolUse": true, "PostToolUseFailure": true, "PermissionRequest": true}
+
+// hookSeconds bounds a hook; Codex grants the end of a session and an interrupt no more.
 const hookSeconds = 3
 
 // hookSettings is `signalbox hook claude` and `signalbox hook codex`.
-func (g *globals) hookSettings(kind string, f *agentFlags, contents bool) error {
+func (g *globals) hookSettings(ctx context.Context, kind string, f *agentFlags, contents bool) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	self, words, err := g.agentCommand(f, kind, "hook", "report")
+	self, words, err := g.agentCommand(ctx, f, kind, "hook", "report")
 	if err != nil {
 		return err
 	}
@@ -73,7 +77,7 @@ func (g *globals) hookSettings(kind string, f *agentFlags, contents bool) error 
 	events := map[string]any{}
 	for _, e := range hookEvents[kind] {
 		group := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": line, "timeout": hookSeconds}}}
-		if e == "PostToolUse" {
+		if ofTools[e] {
 			group["matcher"] = "*"
 		}
 		events[e] = []any{group}
@@ -81,16 +85,17 @@ func (g *globals) hookSettings(kind string, f *agentFlags, contents bool) error 
 	return g.printIndented(map[string]any{"hooks": events})
 }
 
-// codexHooks are hooks in the form of config.toml. Codex asks once, with /hooks,
+// codexHooks are hooks in the form of config.toml, each table after an empty line, for
+// they are appended to what stands there. Codex asks once, at its start or with /hooks,
 // whether they are trusted.
 func codexHooks(line string) string {
 	var b strings.Builder
 	for _, e := range hookEvents["codex"] {
-		fmt.Fprintf(&b, "[[hooks.%s]]\n", e)
-		if e == "PostToolUse" || e == "PermissionRequest" {
+		fmt.Fprintf(&b, "\n[[hooks.%s]]\n", e)
+		if ofTools[e] {
 			b.WriteString("matcher = \".*\"\n")
 		}
-		fmt.Fprintf(&b, "[[hooks.%s.hooks]]\ntype = \"command\"\ncommand = %s\ntimeout = %d\n\n", e, tomlString(line), hookSeconds)
+		fmt.Fprintf(&b, "[[hooks.%s.hooks]]\ntype = \"command\"\ncommand = %s\ntimeout = %d\n", e, tomlString(line), hookSeconds)
 	}
 	return b.String()
 }

@@ -141,13 +141,18 @@ func TestAgentConfigs(t *testing.T) {
 		}
 	}
 	got := runWith(t.Context(), "", env, "mcp", "config", "codex", "--as", "a-7")
-	want := "[mcp_servers.signalbox]\ncommand = \"" + self + "\"\nargs = [\"mcp\", \"--as\", \"a-7\"]\n"
+	want := "\n[mcp_servers.signalbox]\ncommand = \"" + self + "\"\nargs = [\"mcp\", \"--as\", \"a-7\"]\n"
 	if got.stdout != want {
 		t.Errorf("codex:\n%s\nwant\n%s", got.stdout, want)
 	}
 	hooks := runWith(t.Context(), "", env, "hook", "codex", "--as", "a-7").stdout
-	if n := strings.Count(hooks, "[[hooks."); n != 12 || !strings.Contains(hooks, "[[hooks.SessionEnd.hooks]]\ntype = \"command\"\ncommand = ") {
+	if n := strings.Count(hooks, "[[hooks."); n != 14 || !strings.Contains(hooks, "[[hooks.SessionEnd.hooks]]\ntype = \"command\"\ncommand = ") {
 		t.Errorf("codex hooks:\n%s", hooks)
+	}
+	// They are appended, also to a file without an end of line.
+	if all := "model = 1" + got.stdout + hooks; strings.Contains(all, "\n\n\n") || strings.HasSuffix(all, "\n\n") || strings.Count(all, "\n\n[") != 7 ||
+		!strings.Contains(all, "model = 1\n[mcp_servers") {
+		t.Errorf("appended to each other:\n%s", all)
 	}
 	token := filepath.Join(t.TempDir(), "token")
 	for _, c := range []string{"mcp config claude", "hook claude", "hook codex"} {
@@ -174,6 +179,11 @@ func TestAgentConfigs(t *testing.T) {
 		{"mcp config", "claude|codex|generic"},
 		{"mcp config claude --role lead", "--role must be"},
 		{"mcp config claude --server http://127.0.0.1:1", "--token-file is missing"},
+		{"mcp config claude", "--as is missing"},
+		{"mcp config generic", "--as generic-01"},
+		{"hook codex", "--as is missing"},
+		{"mcp config codex --as lead-01", "lead-01 is the lead"},
+		{"hook claude --as lead-01", "lead-01 is the lead"},
 		{"mcp --stale-after 0s --as x", "--stale-after"},
 		{"mcp", "--as is missing"},
 		{"mcp --as x extra", "extra"},

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	client "signalbox/client/acop"
+	"signalbox/model/acop"
 	"signalbox/model/text"
 )
 
@@ -21,36 +24,30 @@ func newMCPConfigCommand(g *globals) *cobra.Command {
 		Short: "Print the block to paste into an agent's configuration",
 		Long: "Print the block that gives an agent the work tools: for Claude Code to .mcp.json,\n" +
 			"for Codex to ~/.codex/config.toml, generic for clients that read \"mcpServers\".\n" +
-			"Each agent needs a name of its own: two with one name share their claims.",
+			"Each agent needs a name of its own, --as: two with one name share their claims. What\n" +
+			"would be refused at the agent's first use is refused here.",
 		Example: "  signalbox mcp config claude --as claude-01    # paste into .mcp.json\n" +
 			"  signalbox mcp config codex --as codex-01 >> ~/.codex/config.toml",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"claude", "codex", "generic"},
-		RunE:      func(_ *cobra.Command, args []string) error { return g.mcpConfig(args[0], f) },
+		RunE:      func(cmd *cobra.Command, args []string) error { return g.mcpConfig(cmd.Context(), args[0], f) },
 	}
 	f.add(cmd)
 	return cmd
 }
 
-// usualAgent is the name of an agent for which none was given.
-func usualAgent(kind string) string {
-	if kind == "generic" {
-		return "agent-01"
-	}
-	return kind + "-01"
-}
-
 // mcpConfig is `signalbox mcp config`.
-func (g *globals) mcpConfig(kind string, f *agentFlags) error {
+func (g *globals) mcpConfig(ctx context.Context, kind string, f *agentFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	self, words, err := g.agentCommand(f, kind, "mcp")
+	self, words, err := g.agentCommand(ctx, f, kind, "mcp")
 	if err != nil {
 		return err
 	}
 	if kind == "codex" {
-		return printed(fmt.Fprintf(g.sys.Stdout, "[mcp_servers.signalbox]\ncommand = %s\nargs = %s\n", tomlString(self), tomlList(words)))
+		// After an empty line, for it is appended to what stands there.
+		return printed(fmt.Fprintf(g.sys.Stdout, "\n[mcp_servers.signalbox]\ncommand = %s\nargs = %s\n", tomlString(self), tomlList(words)))
 	}
 	entry := map[string]any{"command": self, "args": words}
 	if kind == "claude" {
@@ -59,35 +56,39 @@ func (g *globals) mcpConfig(kind string, f *agentFlags) error {
 	return g.printIndented(map[string]any{"mcpServers": map[string]any{"signalbox": entry}})
 }
 
-// agentCommand is the command line, program and arguments, with which an agent
-// starts a command of this program for itself.
-func (g *globals) agentCommand(f *agentFlags, kind string, command ...string) (self string, words []string, err error) {
-	if self, err = os.Executable(); err != nil {
+// agentCommand is the command line, program and arguments, with which an agent of a
+// kind starts a command of this program for itself. What could not work there is
+// refused here.
+func (g *globals) agentCommand(ctx context.Context, f *agentFlags, kind string, command ...string) (self string, words []string, err error) {
+	if self, err = ownPath(); err != nil {
 		return "", nil, failf(exitFailed, "find the path of this program: %w", err)
 	}
 	words = append([]string{}, command...)
-	as := f.as
-	if server := firstOf(g.server, g.sys.Env("SIGNALBOX_SERVER")); server != "" {
-		base, err := ownerBase(server)
-		if err == nil {
-			_, err = client.New(client.Options{BaseURL: base})
-		}
-		if err != nil {
+	server, file := g.namedServer(), g.namedTokenFile()
+	if server != "" {
+		if err := usableServer(server); err != nil {
 			return "", nil, failf(exitUsage, "%w", err)
 		}
-		file := g.namedTokenFile()
 		if file == "" {
 			return "", nil, failf(exitUsage, "--token-file is missing: with --server the agent needs a token of its own; `signalbox token add` makes one")
 		}
+		words = append(words, "--server", server)
+	}
+	switch {
+	case file != "":
 		if file, err = filepath.Abs(file); err != nil {
 			return "", nil, failf(exitUsage, "%w", err)
 		}
-		words = append(words, "--server", server, "--token-file", file)
-	} else if as == "" {
-		as = usualAgent(kind)
+		words = append(words, "--token-file", file)
+	case f.as == "":
+		return "", nil, failf(exitUsage, "--as is missing: it says which agent this is at the local box, such as --as %s-01; each needs a name of its own", kind)
+	default:
+		if err := g.mayRegister(ctx, f.as, acop.Role(f.role)); err != nil {
+			return "", nil, err
+		}
 	}
-	if as != "" {
-		words = append(words, "--as", as)
+	if f.as != "" {
+		words = append(words, "--as", f.as)
 	}
 	if f.role != "" && f.role != "worker" {
 		words = append(words, "--role", f.role)
@@ -98,6 +99,37 @@ func (g *globals) agentCommand(f *agentFlags, kind string, command ...string) (s
 		}
 	}
 	return self, words, nil
+}
+
+// usableServer refuses what no client takes for an owner.
+func usableServer(server string) error {
+	base, err := ownerBase(server)
+	if err != nil {
+		return err
+	}
+	_, err = client.New(client.Options{BaseURL: base})
+	return err
+}
+
+// ownPath is the path of this program: the one in PATH where that is the same file,
+// for it outlives an update where a folder of one version does not.
+func ownPath() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	found, err := exec.LookPath(filepath.Base(os.Args[0]))
+	if err != nil || !filepath.IsAbs(found) {
+		return self, nil
+	}
+	mine, err := os.Stat(self)
+	if err != nil {
+		return self, nil
+	}
+	if there, err := os.Stat(found); err != nil || !os.SameFile(mine, there) {
+		return self, nil
+	}
+	return found, nil
 }
 
 func (g *globals) printIndented(v any) error {

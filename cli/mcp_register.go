@@ -34,10 +34,10 @@ func agentFile(dir, identity, suffix string) string {
 func (g *globals) register(ctx context.Context, identity string, role acop.Role) (string, error) {
 	data := g.localData()
 	list := tokensFile(data)
-	if b, err := readBox(data); err == nil && b.Tokens != "" && b.Tokens != list {
-		// Whoever wrote that list says who comes in, and it is not ours to rewrite.
-		return "", failf(exitUsage, "the local box lets in only whom %s lists; make a token with `signalbox token add %s --role %s --tokens %s > FILE` and give --token-file FILE",
-			b.Tokens, text.ID(identity), role, b.Tokens)
+	if b, err := readBox(data); err == nil {
+		if err := b.keepsOwnList(list, identity, role); err != nil {
+			return "", err
+		}
 	}
 	file := agentFile(agentTokens(data), identity, ".token")
 	if t, err := loadTokens(list); err == nil {
@@ -54,10 +54,8 @@ func (g *globals) register(ctx context.Context, identity string, role acop.Role)
 		if token, known = ownToken(t, file, identity); known {
 			return nil // another process of the agent was first
 		}
-		for _, c := range t.Callers() {
-			if c.Identity == identity && c.Role != role {
-				return fmt.Errorf("%s is a %s at the local box, not a %s; give this agent another name with --as", text.ID(identity), c.Role, role)
-			}
+		if err := otherRole(t, identity, role); err != nil {
+			return err
 		}
 		if token, err = t.Add(identity, role); err != nil {
 			return err
@@ -73,6 +71,50 @@ func (g *globals) register(ctx context.Context, identity string, role acop.Role)
 		return "", failf(exitUnreachable, "the local box does not let %s in yet; its log says why", text.ID(identity))
 	}
 	return token, nil
+}
+
+// keepsOwnList refuses to register anybody at a box that was given its tokens: whoever
+// wrote that list says who comes in, and it is not ours to rewrite.
+func (b box) keepsOwnList(list, identity string, role acop.Role) error {
+	if b.Tokens == "" || b.Tokens == list {
+		return nil
+	}
+	return failf(exitUsage, "the local box lets in only whom %s lists; make a token with `signalbox token add %s --role %s --tokens %s > FILE` and give --token-file FILE",
+		b.Tokens, text.ID(identity), role, b.Tokens)
+}
+
+// otherRole refuses an identity that has another role already: nobody becomes a lead,
+// or takes a lead's name, by asking.
+func otherRole(t *owner.Tokens, identity string, role acop.Role) error {
+	for _, c := range t.Callers() {
+		if c.Identity == identity && c.Role != role {
+			return fmt.Errorf("%s is a %s at the local box, not a %s; give this agent another name with --as", text.ID(identity), c.Role, role)
+		}
+	}
+	return nil
+}
+
+// mayRegister tells beforehand, without a change, what register would refuse. A box
+// that does not run yet is taken to make its own tokens.
+func (g *globals) mayRegister(ctx context.Context, identity string, role acop.Role) error {
+	data := g.localData()
+	list := tokensFile(data)
+	if b, err := readBox(data); err == nil && answers(ctx, b.URL) {
+		if err := b.keepsOwnList(list, identity, role); err != nil {
+			return err
+		}
+	}
+	if identity == localLead {
+		return failf(exitUsage, "%s is the lead at the local box; give this agent another name with --as", localLead)
+	}
+	t, err := loadTokens(list)
+	if err != nil {
+		return nil // there is none yet, or its reader tells
+	}
+	if err := otherRole(t, identity, role); err != nil {
+		return failf(exitUsage, "%w", err)
+	}
+	return nil
 }
 
 // ownToken is the token in file, if it still speaks for the identity.
