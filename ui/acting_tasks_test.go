@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -165,5 +166,28 @@ func TestInvokeRemembersForEachCapability(t *testing.T) {
 		r.Keys("up")
 		has("input        ", "--oneline -3")
 		has("more input", "as it runs")
+	})
+}
+
+// A whole output of many lines is searched in several goes, and a key comes between
+// them.
+func TestSearchInAWholeOutput(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		var b strings.Builder
+		for i := range 60_000 {
+			fmt.Fprintf(&b, "line %d of an output that is long\n", i)
+		}
+		r.buyer.Output = []byte("one\ntwo\nthe needle\n" + b.String())
+		r.Keys("3", "o", "f")
+		r.Type("needle")
+		r.Keys("enter")
+		r.Must("the needle", `"needle" in line 3`)
+		r.Keys("f")
+		r.Type("s") // needles
+		r.Keys("enter")
+		r.Must(`"needles" not found`)
+		r.Keys("c")
+		r.Must("copy output: too long for the clipboard")
 	})
 }

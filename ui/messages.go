@@ -40,6 +40,12 @@ type transcriptLoaded struct {
 	msg  screen.Transcript
 }
 
+// goOn answers a screen that is at work for longer than a key may wait.
+type goOn struct{ room screen.ID }
+
+// textMade brings a text to be copied.
+type textMade struct{ text, what string }
+
 // saved answers an export.
 type saved struct {
 	path string

@@ -120,6 +120,10 @@ func (m *Model) carryOut(in screen.Intent) tea.Cmd {
 	case screen.RunAction:
 		return m.runByID(in.ID, in.Target)
 	case screen.Copy:
+		if in.Make != nil {
+			what := in.What
+			return func() tea.Msg { return textMade{in.Make(), what} }
+		}
 		return m.copyText(in.Text, in.What)
 	case screen.Toast:
 		return m.toast(in.Level, in.Text)
@@ -140,6 +144,9 @@ func (m *Model) carryOut(in screen.Intent) tea.Cmd {
 		return m.sendInput(in)
 	case screen.Save:
 		return m.save(in)
+	case screen.GoOn:
+		room := m.room().ID()
+		return func() tea.Msg { return goOn{room} }
 	}
 	return nil
 }
@@ -260,10 +267,11 @@ func readTail(ctx context.Context, b Buyer, taskID string) (text []byte, skipped
 	return buf.Bytes(), skipped, nil
 }
 
-func (m *Model) onTranscript(msg transcriptLoaded) tea.Cmd {
+// tellRoom gives the screen called id what it asked for.
+func (m *Model) tellRoom(id screen.ID, msg tea.Msg) tea.Cmd {
 	for _, r := range m.rooms.all {
-		if r.ID() == msg.room {
-			return m.carryOut(r.Update(m.bodyCtx(), msg.msg))
+		if r.ID() == id {
+			return m.carryOut(r.Update(m.bodyCtx(), msg))
 		}
 	}
 	return nil

@@ -58,7 +58,11 @@ func (m *Model) routeRest(msg tea.Msg) tea.Cmd {
 	case detailLoaded:
 		return m.onDetail(msg)
 	case transcriptLoaded:
-		return m.onTranscript(msg)
+		return m.tellRoom(msg.room, msg.msg)
+	case goOn:
+		return m.tellRoom(msg.room, screen.Continue{})
+	case textMade:
+		return m.copyText(msg.text, msg.what)
 	case fedTask:
 		return m.onFed(msg)
 	case saved:

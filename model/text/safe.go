@@ -81,6 +81,13 @@ func OutputLine(s string, sgr bool) string {
 // overwrite draws the parts between carriage returns over each other, cell by
 // cell. Colours are dropped: a progress bar is read, not admired.
 func overwrite(s string) string {
+	if row, ok := overwriteASCII(s); ok {
+		return row
+	}
+	return overwriteCells(s)
+}
+
+func overwriteCells(s string) string {
 	var cells []string // a wide character is followed by ""
 	for part := range strings.SplitSeq(s, "\r") {
 		part = clean(part, blockMode)
@@ -99,6 +106,20 @@ func overwrite(s string) string {
 		}
 	}
 	return strings.Join(cells, "")
+}
+
+// overwriteASCII is overwrite for printable ASCII, which most progress bars are: each
+// byte is a cell.
+func overwriteASCII(s string) (row string, ok bool) {
+	var cells []byte
+	for part := range strings.SplitSeq(s, "\r") {
+		if !printable(part) {
+			return "", false
+		}
+		n := copy(cells, part)
+		cells = append(cells, part[n:]...)
+	}
+	return string(cells), true
 }
 
 // splitWide blanks a wide character that spans the border in front of cell at.

@@ -340,3 +340,18 @@ func TestWrapIsLinear(t *testing.T) {
 		t.Error("something was lost")
 	}
 }
+
+// Both ways of drawing over what stood in a row come to the same.
+func TestOverwriteASCII(t *testing.T) {
+	for s, want := range map[string]string{
+		"10%\r20%\r100% done": "100% done", "abcdef\rxy": "xycdef", "a\rbcd\r": "bcd", "\r\rab": "ab", "x\r": "x",
+	} {
+		got, ok := overwriteASCII(s)
+		if slow := overwriteCells(s); !ok || got != want || slow != want {
+			t.Errorf("%q became %q and %q, want %q", s, got, slow, want)
+		}
+	}
+	if _, ok := overwriteASCII("é\ra"); ok {
+		t.Error("a letter that is not ASCII was taken for a byte a cell")
+	}
+}

@@ -42,6 +42,7 @@ type Pane struct {
 	query  string
 	hit    int // line of the last match, -1 for none
 	misses bool
+	seek   seek // a search under way
 
 	w, h int
 }
@@ -52,7 +53,7 @@ type Pane struct {
 func (p *Pane) Sync(t Text, gen, w, h int) {
 	p.w, p.h = max(0, w), max(0, h)
 	if gen != p.gen {
-		p.gen, p.away, p.paused, p.line, p.sub, p.hit = gen, false, false, 0, 0, -1
+		p.gen, p.away, p.paused, p.line, p.sub, p.hit, p.seek = gen, false, false, 0, 0, -1, seek{}
 	}
 	if p.away && p.line < t.First {
 		// What was being read is gone: the oldest line is nearest to it (B10).

@@ -11,10 +11,22 @@ import (
 // Query is the text searched for, "" for none.
 func (p *Pane) Query() string { return p.query }
 
+// seek is a search under way: the lines of a long output are looked at in several
+// goes, so that no key waits for all of them.
+type seek struct {
+	dir       int // 1 or -1; 0: none is under way
+	at        int // the line looked at last
+	all, left int // lines in all, and still to look at
+}
+
+// seekBytes is how much output one go looks at; seekLine is what a line costs beside
+// its bytes.
+const seekBytes, seekLine = 128 << 10, 64
+
 // Search looks for query from the end of what is shown backwards, as one looks
-// for the latest; "" ends the search.
+// for the latest; "" ends the search. It begins; see [Pane.Seek].
 func (p *Pane) Search(t Text, query string) {
-	p.query, p.hit, p.misses = query, -1, false
+	p.query, p.hit, p.misses, p.seek = query, -1, false, seek{}
 	if query == "" {
 		return
 	}
@@ -22,31 +34,55 @@ func (p *Pane) Search(t Text, query string) {
 	p.again(t, -1)
 }
 
-// again goes to the next line with a match in direction d, around the ends.
+// again goes to the next line with a match in direction d, around the ends. One that
+// is looked for already in that direction is not looked for anew.
 func (p *Pane) again(t Text, d int) {
 	n := len(t.Lines)
 	if p.query == "" || n == 0 {
 		p.misses = p.query != ""
 		return
 	}
+	if p.seek.dir == d {
+		return
+	}
 	at := p.hit
 	if at < t.First || at > t.End() {
 		at = t.First - 1
 	}
-	for range n {
-		at += d
-		if at >= t.End() {
-			at = t.First
+	p.seek = seek{dir: d, at: at, all: n, left: n}
+	p.Seek(t)
+}
+
+// Seeking reports whether a search has more to look at: call Seek again, after what
+// else there is to do.
+func (p *Pane) Seeking() bool { return p.seek.dir != 0 }
+
+// Seek goes on with a search under way, for some milliseconds.
+func (p *Pane) Seek(t Text) {
+	if t.End() == t.First {
+		p.seek = seek{}
+	}
+	s := &p.seek
+	for room := seekBytes; room > 0 && s.left > 0; s.left-- {
+		s.at += s.dir
+		if s.at >= t.End() {
+			s.at = t.First
 		}
-		if at < t.First {
-			at = t.End() - 1
+		if s.at < t.First {
+			s.at = t.End() - 1
 		}
-		if find(text.OutputLine(t.Line(at), false), p.query) >= 0 {
+		raw := t.Line(s.at)
+		room -= len(raw) + seekLine
+		if find(text.OutputLine(raw, false), p.query) >= 0 {
+			at := s.at
+			p.seek = seek{}
 			p.show(t, at)
 			return
 		}
 	}
-	p.hit, p.misses = -1, true
+	if s.dir != 0 && s.left == 0 {
+		p.hit, p.misses, p.seek = -1, true, seek{}
+	}
 }
 
 // show brings line n into view and stops following.
@@ -70,6 +106,9 @@ func (p *Pane) show(t Text, n int) {
 
 func (p *Pane) searchStatus(t Text) string {
 	q := text.Clip(text.Line(p.query), 20)
+	if p.Seeking() {
+		return fmt.Sprintf("%q searching, %d%%", q, 100*(p.seek.all-p.seek.left)/p.seek.all)
+	}
 	if p.misses || p.hit < t.First || p.hit >= t.End() {
 		return fmt.Sprintf("%q not found", q)
 	}
@@ -111,8 +150,12 @@ func find(s, query string) int {
 	if strings.ToLower(query) != query {
 		return strings.Index(s, query)
 	}
+	first, upper := query[0], query[0]
+	if first >= 'a' && first <= 'z' {
+		upper -= 'a' - 'A'
+	}
 	for i := 0; i+len(query) <= len(s); i++ {
-		if foldEqual(s[i:i+len(query)], query) {
+		if (s[i] == first || s[i] == upper) && foldEqual(s[i:i+len(query)], query) {
 			return i
 		}
 	}

@@ -17,7 +17,12 @@ type RunAction struct {
 }
 
 // Copy puts Text on the clipboard; What names it in the toast.
-type Copy struct{ Text, What string }
+type Copy struct {
+	Text, What string
+	// Make, if not nil, makes a long text outside of the event loop; it touches nothing
+	// that changes.
+	Make func() string
+}
 
 // Toast shows one line for some seconds.
 type Toast struct {
@@ -52,6 +57,10 @@ type SendInput struct {
 	Final  bool
 }
 
+// GoOn asks for [Continue] after what else there is to do: the screen is at work that
+// would keep a key waiting.
+type GoOn struct{}
+
 // Save writes Content to a new file called Name in the directory for exports.
 type Save struct {
 	Name    string
@@ -71,6 +80,7 @@ func (Prompt) intent()         {}
 func (LoadTranscript) intent() {}
 func (SendInput) intent()      {}
 func (Save) intent()           {}
+func (GoOn) intent()           {}
 func (Batch) intent()          {}
 
 // Level grades a toast.
@@ -102,6 +112,9 @@ type Transcript struct {
 
 // TranscriptLimit bounds what one transcript may hold in memory, in bytes.
 const TranscriptLimit = 16 << 20
+
+// Continue answers [GoOn].
+type Continue struct{}
 
 // Applied tells the screen that shown facts changed. It comes at most once per
 // batch of facts, before the next View.

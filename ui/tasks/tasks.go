@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,7 @@ type Screen struct {
 	panes  map[string]*pane.Pane
 	whole  whole
 	open   string // task that input was typed for
+	going  bool   // a Continue is on its way
 }
 
 // whole is a transcript from disk that is shown instead of the tail in memory.
@@ -230,9 +232,32 @@ func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
 		s.loaded(c, msg)
 	case screen.Prompted:
 		out = s.prompted(c, t, msg)
+	case screen.Continue:
+		s.going = false
+		if t != nil {
+			p, tx := s.source(c, t, len(ts))
+			p.Seek(tx)
+		}
 	}
 	s.selected(c, ts)
-	return out
+	return s.goOn(c, out)
+}
+
+// goOn asks to be called again while a search in the selected output is under way.
+func (s *Screen) goOn(c *screen.Ctx, out screen.Intent) screen.Intent {
+	ts := s.tasks(c)
+	t := s.selected(c, ts)
+	if s.going || t == nil {
+		return out
+	}
+	if p, _ := s.source(c, t, len(ts)); !p.Seeking() {
+		return out
+	}
+	s.going = true
+	if out == nil {
+		return screen.GoOn{}
+	}
+	return screen.Batch{out, screen.GoOn{}}
 }
 
 // noteInput remembers whether the selected task takes input, for the bindings
@@ -298,12 +323,15 @@ func copyOutput(tx pane.Text) screen.Intent {
 	if len(tx.Lines) == 0 {
 		return screen.Toast{Text: "No output to copy yet", Level: screen.Info}
 	}
-	var b strings.Builder
-	for _, l := range tx.Lines {
-		b.WriteString(text.OutputLine(l, false))
-		b.WriteByte('\n')
-	}
-	return screen.Copy{Text: b.String(), What: "output"}
+	lines := slices.Clone(tx.Lines)
+	return screen.Copy{What: "output", Make: func() string {
+		var b strings.Builder
+		for _, l := range lines {
+			b.WriteString(text.OutputLine(l, false))
+			b.WriteByte('\n')
+		}
+		return b.String()
+	}}
 }
 
 func (s *Screen) prompted(c *screen.Ctx, t *fleet.Task, msg screen.Prompted) screen.Intent {

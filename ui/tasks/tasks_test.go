@@ -141,7 +141,7 @@ func TestFindCopyWholeInput(t *testing.T) {
 	if screen.Match(s.Bindings(), "n") != "" {
 		t.Error("n is the frame's again")
 	}
-	if cp, ok := press(s, c, "c").(screen.Copy); !ok || !strings.Contains(cp.Text, "signalbox/model") {
+	if cp, ok := press(s, c, "c").(screen.Copy); !ok || !strings.Contains(cp.Make(), "signalbox/model") {
 		t.Errorf("copy: %v", cp)
 	}
 	if l, ok := press(s, c, "o").(screen.LoadTranscript); !ok || l.TaskID != "task_9f2b11c0" {
