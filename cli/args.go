@@ -71,7 +71,11 @@ func flagError(c *cobra.Command, err error) error {
 		if unknown.GetSpecifiedShortnames() != "" {
 			dash = "-"
 		}
-		return failf(exitUsage, "there is no flag %s%s; `%s --help` lists the flags", dash, text.Clip(text.ID(name), 40), c.CommandPath())
+		behind := ""
+		if strings.Contains(c.Use, " -- ") {
+			behind = "put what belongs to the command behind two dashes; "
+		}
+		return failf(exitUsage, "there is no flag %s%s; %s`%s --help` lists the flags", dash, text.Clip(text.ID(name), 40), behind, c.CommandPath())
 	case errors.As(err, &bare):
 		return failf(exitUsage, "--%s needs %s; see `%s --help`", text.ID(bare.GetSpecifiedName()), flagKind(bare.GetFlag()), c.CommandPath())
 	}

@@ -18,15 +18,18 @@ import (
 func newWorkCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "work",
-		Short: "List, put and decide work items from a script",
-		Long: `List, put and decide work items at the owner. Data goes to stdout, as a table or
-with --json as JSON; one line about what went wrong goes to stderr.
+		Short: "List, put, decide and do work items from a script",
+		Long: `List, put and decide work items at the owner. With a worker's token: find work
+(pickup), take it (claim), keep it (renew, heartbeat), finish it (complete, release),
+or do all of that around a command (run). Data goes to stdout, as a table or with
+--json as JSON; one line about what went wrong goes to stderr.
 Exit code 0 done, 1 refused, 2 wrong usage, 3 the owner cannot be reached.`,
 	}
 	cmd.AddCommand(newWorkPut(g), newWorkExport(g), newWorkList(g), newWorkShow(g), newWorkEvents(g))
 	for i := range workActs {
 		cmd.AddCommand(workActs[i].command(g))
 	}
+	cmd.AddCommand(workerCommands(g)...)
 	cmd.AddCommand(newWorkSettings(g), newWorkFreeze(g), newWorkUnfreeze(g))
 	return cmd
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,6 +30,8 @@ type actFlags struct {
 	severity   string
 	dependsOn  string
 	by         string
+	evidence   []string
+	progress   string
 	ifRevision uint64
 }
 
@@ -51,6 +54,11 @@ type workAct struct {
 	// fill completes the act, which has verb, item and reason already, by the item as
 	// it stands, or says why it cannot be; nil where nothing is missing.
 	fill func(*acop.Detail, *actFlags, *acop.Act) error
+	// mine marks the acts of the holder: the token must be a worker's, and the item
+	// held by it.
+	mine bool
+	// after goes on when the act is done and may add to the receipt; nil for nothing.
+	after func(context.Context, *work, *actFlags, *acop.Receipt) error
 }
 
 // command builds the command of a: it reads the item, decides on what it read
@@ -85,6 +93,9 @@ func (g *globals) workAct(ctx context.Context, a *workAct, f *actFlags, id strin
 	defer done()
 	what := a.use + " " + id
 	d, err := w.c.Detail(ctx, id)
+	if err == nil && a.mine {
+		err = w.mustHold(ctx, d)
+	}
 	if err != nil {
 		return workError(what, err)
 	}
@@ -94,9 +105,13 @@ func (g *globals) workAct(ctx context.Context, a *workAct, f *actFlags, id strin
 	}
 	r, err := w.c.Do(ctx, act)
 	if err != nil {
-		return workError(what, err)
+		return workError(what, withMissing(d, err))
 	}
-	return w.told(r, "%s %s%s", a.done, text.ID(id), outcome(r))
+	var later error
+	if a.after != nil {
+		later = a.after(ctx, w, f, r)
+	}
+	return errors.Join(w.told(r, "%s %s%s", a.done, text.ID(id), outcome(r)), later)
 }
 
 // on is the act on the item as it stands.
