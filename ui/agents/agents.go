@@ -15,6 +15,7 @@ import (
 type Screen struct {
 	text  string
 	query filter.Query
+	order order
 	cur   kit.Cursor
 	cache cache
 }
@@ -33,6 +34,7 @@ type cache struct {
 type cacheKey struct {
 	version uint64
 	filter  string
+	order   order
 	workersKey
 }
 
@@ -79,12 +81,15 @@ func (s *Screen) Filter() string { return s.text }
 func (s *Screen) SetFilter(line string) { s.text, s.query = line, filter.Parse(line) }
 
 // Bindings implements screen.Screen.
-func (s *Screen) Bindings() []screen.Binding { return screen.Nav() }
+func (s *Screen) Bindings() []screen.Binding {
+	return append(screen.Nav(),
+		screen.Binding{Keys: []string{"o"}, Do: doOrder, Help: "order by " + (s.order + 1).String(), Row: true})
+}
 
 // rows lists what is shown, anew when facts changed and once a second.
 func (s *Screen) rows(c *screen.Ctx) []row {
 	wk := workersKey{items: c.State.ItemsVersion, entries: c.State.EntriesVersion, second: c.Now.Unix(), loaded: true}
-	key := cacheKey{version: c.State.Version, filter: s.text, workersKey: wk}
+	key := cacheKey{version: c.State.Version, filter: s.text, order: s.order, workersKey: wk}
 	if key == s.cache.key {
 		return s.cache.rows
 	}
@@ -92,7 +97,9 @@ func (s *Screen) rows(c *screen.Ctx) []row {
 	if wk != s.cache.workers {
 		s.cache.workers, s.cache.agents = wk, c.State.Agents(c.Now)
 	}
-	s.section(c, "WORKERS", workers(s.cache.agents, requests(c)))
+	held := workers(s.cache.agents, requests(c))
+	arrange(c, held, s.order)
+	s.section(c, "WORKERS", held)
 	views := c.State.ProviderViews()
 	providers := make([]row, len(views))
 	for i := range views {
@@ -302,6 +309,10 @@ func (s *Screen) Update(c *screen.Ctx, msg tea.Msg) screen.Intent {
 		if i := s.cur.Top() + msg.Y - 1; msg.Y >= 1 && msg.Y < d.ListH && msg.X < d.ListW && i < len(rows) && rows[i].head == "" {
 			s.cur.To(i, len(rows), rowKey(rows))
 		}
+	}
+	if do == doOrder {
+		s.order = (s.order + 1) % orders
+		s.sync(c)
 	}
 	if s.cur.Nav(do, len(rows), rowKey(rows)) {
 		d := 1

@@ -1,7 +1,9 @@
 package agents
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,5 +177,49 @@ func TestEndedClaimsInWords(t *testing.T) {
 		if v := view(New(), worlds.Ctx(st, 158, 30)); strings.Count(v, want) != 2 {
 			t.Errorf("%s: %q stands %d times, want in the row and in the details:\n%s", verb, want, strings.Count(v, want), v)
 		}
+	}
+}
+
+// The order can put what needs a look, or what ends soonest, first; the row under the
+// cursor stays selected, and a worker's rows stay together.
+func TestOrder(t *testing.T) {
+	c := worlds.Ctx(worlds.Many(200, 150, 0), 238, 40)
+	s := New()
+	if !s.Select(c, screen.Target{Kind: screen.KindAgent, ID: "worker-007"}) {
+		t.Fatal("no worker-007")
+	}
+	at := s.Target(c)
+	first := map[string]bool{}
+	for by, title := range map[string]string{"name": "NAME↓", "trouble": "STATE↓", "time left": "LEFT↓"} {
+		for s.order.String() != by {
+			press(s, c, "o")
+		}
+		if v := view(s, c); !strings.Contains(v, title) {
+			t.Errorf("the order is not told:\n%s", v)
+		}
+		if got := s.Target(c); got != at {
+			t.Errorf("by %s the cursor moved from %+v to %+v", by, at, got)
+		}
+		var words []string
+		lefts := []time.Duration{}
+		for _, r := range s.rows(c) {
+			if r.item != nil {
+				words = append(words, lifeWord(c, &r))
+				lefts = append(lefts, r.item.Lease.Claim.ExpiresAtUTC.Std().Sub(c.OwnerNow()))
+			}
+		}
+		if len(words) < 2 {
+			t.Fatalf("too few claims to be put in order: %q", words)
+		}
+		if by == "trouble" && words[0] == "held" && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(troubles, w) }) {
+			t.Errorf("by trouble: %q", words)
+		}
+		if by == "time left" && !slices.IsSorted(lefts) {
+			t.Errorf("by time left: %v", lefts)
+		}
+		first[fmt.Sprint(lefts)] = true
+	}
+	if len(first) < 3 {
+		t.Errorf("two orders are the same: %v", first)
 	}
 }

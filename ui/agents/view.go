@@ -2,6 +2,7 @@ package agents
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,7 +83,10 @@ func (s *Screen) empty(c *screen.Ctx) string {
 func (s *Screen) list(c *screen.Ctx, d pane.Detail, rows []row) []string {
 	tb := pane.NewTable(cols, d.ListW)
 	out := make([]string, 0, d.ListH)
-	out = append(out, tb.Head(c.Styles))
+	head := tb
+	head.Cols = slices.Clone(cols)
+	head.Cols[s.order.column()].Title += c.Styles.G.Down
+	out = append(out, head.Head(c.Styles))
 	from, to := s.cur.Visible(len(rows))
 	for i := from; i < to && len(out) < d.ListH; i++ {
 		r := rows[i]
