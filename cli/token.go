@@ -34,17 +34,22 @@ func newTokenCommand(g *globals) *cobra.Command {
 		}
 		return tokensFile(g.localData())
 	}
-	var role string
+	var role, out string
 	add := &cobra.Command{
-		Use:     "add IDENTITY --role ROLE",
-		Short:   "Make a token and print it, this once",
-		Example: "  signalbox token add worker-7 --role worker > worker-7.token",
-		Args:    cobra.ExactArgs(1),
+		Use:   "add IDENTITY --role ROLE",
+		Short: "Make a token and print it, this once, or write it to a file",
+		Example: "  signalbox token add worker-7 --role worker --out worker-7.token\n" +
+			"  TOKEN=$(signalbox token add worker-7 --role worker)",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.tokenAdd(cmd.Context(), list(), args[0], acop.Role(role))
+			if out == "" && cmd.Flags().Changed("out") {
+				return failf(exitUsage, "--out names no file")
+			}
+			return g.tokenAdd(cmd.Context(), list(), args[0], acop.Role(role), out)
 		},
 	}
 	add.Flags().StringVar(&role, "role", "", "worker, producer, lead, orchestrator or reader")
+	add.Flags().StringVar(&out, "out", "", "write the token to this file, readable for you alone, and print none of it")
 	_ = add.MarkFlagRequired("role")
 	cmd.AddCommand(add, &cobra.Command{
 		Use:   "list",
@@ -120,30 +125,28 @@ func letsIn(ctx context.Context, base, token string) bool {
 	return resp.StatusCode != http.StatusUnauthorized
 }
 
-// tokenAdd prints nothing but the token on stdout, so that it can go into a file.
-func (g *globals) tokenAdd(ctx context.Context, path, identity string, role acop.Role) error {
+// tokenAdd prints nothing but the token on stdout, or writes it to the file out, which
+// then is all that has it.
+func (g *globals) tokenAdd(ctx context.Context, path, identity string, role acop.Role, out string) error {
 	if !role.Valid() {
 		return failf(exitUsage, "--role must be worker, producer, lead, orchestrator or reader, not %q", role)
 	}
+	if err := usableOut(out, path); err != nil {
+		return failf(exitUsage, "--out %s: %w", text.Line(out), err)
+	}
 	var token string
 	err := changeTokens(ctx, path, func(t *owner.Tokens) (err error) {
-		token, err = t.Add(identity, role)
-		return err
+		if token, err = t.Add(identity, role); err != nil || out == "" {
+			return err
+		}
+		return keepToken(out, token) // first, so that no token counts that nobody has
 	})
 	if err != nil {
 		return err
 	}
 	known := g.awaitToken(ctx, path, token)
-	if g.json {
-		err = stdoutError(json.NewEncoder(g.sys.Stdout).Encode(map[string]any{"identity": identity, "role": role, "token": token}))
-	} else {
-		err = printed(fmt.Fprintln(g.sys.Stdout, token))
-	}
-	if err != nil {
+	if err := g.tellToken(identity, role, token, out); err != nil {
 		return err
-	}
-	if !g.json {
-		fmt.Fprintf(g.sys.Stderr, "%s may come in as %s; this token is not shown again\n", text.ID(identity), role)
 	}
 	if !known {
 		fmt.Fprintln(g.sys.Stderr, "the running owner has not taken it over yet; its log says why if it does not")

@@ -116,7 +116,7 @@ func TestTokenAddAtOnce(t *testing.T) {
 	for _, id := range []string{"a", "b", "c", "d", "it's: #1"} {
 		wg.Go(func() {
 			g := &globals{sys: Sys{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string { return "" }}}
-			if err := g.tokenAdd(t.Context(), file, id, "worker"); err != nil {
+			if err := g.tokenAdd(t.Context(), file, id, "worker", ""); err != nil {
 				t.Error(err)
 			}
 		})
