@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"signalbox/ui/input"
+	"signalbox/ui/tty"
 )
 
 // bombEnv makes this test binary a dashboard that panics in the place it names,
@@ -69,7 +70,7 @@ func runBomb(where string) int {
 		work.Go(func() { defer guard.catch(); panic("bomb in a goroutine") })
 	}}
 	keyboard := input.New(os.Stdin)
-	p := g.newProgram(&guarded{model: m, crash: guard}, keyboard)
+	p := g.newProgram(&guarded{model: m, crash: guard}, keyboard, tty.New(os.Stdout, func(bool) {}))
 	caught := g.quitOnSignal(ctx, p)
 	_, err := p.Run()
 	cancel()

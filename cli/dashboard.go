@@ -20,6 +20,7 @@ import (
 	"signalbox/ui"
 	"signalbox/ui/input"
 	"signalbox/ui/theme"
+	"signalbox/ui/tty"
 )
 
 // leaveWithin bounds what ending the dashboard may take once the screen is gone.
@@ -69,6 +70,12 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	keyboard := input.New(g.sys.Stdin.(*os.File)) // requireTerminal has looked
 	// Send blocks until Run has begun; the pump may start before.
 	var program *tea.Program
+	screen := tty.New(g.sys.Stdout.(*os.File), func(lost bool) {
+		if lost {
+			program.Send(tea.ClearScreen())
+		}
+		program.Send(ui.TerminalReadyMsg{})
+	})
 	guard := &crash{stop: cancel}
 	feed := newPump(func(facts []fleet.Fact) { program.Send(ui.FactsMsg{Facts: facts}) })
 	buyer, err := d.newBuyer(&conf, feed)
@@ -77,10 +84,10 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	}
 	asked, noted := newHook(conf.OnAsk, d.log), newHook(conf.Notify.command, d.log)
 	o := g.uiOptions(d, &conf)
-	o.Owner, o.Buyer, o.HoldInput = owner, buyer, keyboard.Pause
+	o.Owner, o.Buyer, o.HoldInput, o.TerminalBehind = owner, buyer, keyboard.Pause, screen.Behind
 	o.OnAsk, o.NotifyBy = asked.port(), noted.port()
 	model := ui.New(ctx, o)
-	program = g.newProgram(&guarded{model: model, crash: guard}, keyboard)
+	program = g.newProgram(&guarded{model: model, crash: guard}, keyboard, screen)
 
 	var work sync.WaitGroup
 	work.Go(func() { defer guard.catch(); feed.run(ctx) })
@@ -138,10 +145,10 @@ func (g *globals) uiOptions(d dashboard, conf *config) ui.Options {
 }
 
 // newProgram puts a model on the terminal.
-func (g *globals) newProgram(m tea.Model, keyboard *input.Reader) *tea.Program {
+func (g *globals) newProgram(m tea.Model, keyboard *input.Reader, screen *tty.Writer) *tea.Program {
 	return tea.NewProgram(m,
-		tea.WithInput(keyboard),
-		tea.WithOutput(g.sys.Stdout),
+		tea.WithInput(line{keyboard, screen}),
+		tea.WithOutput(screen),
 		tea.WithoutSignalHandler(), // signals are ours: see quitOnSignal
 		tea.WithFPS(ui.FrameRate),
 	)

@@ -67,6 +67,11 @@ type Options struct {
 	// HoldInput, when not nil, leaves the terminal's input to another program until
 	// resume is called.
 	HoldInput func() (resume func())
+	// TerminalBehind, when not nil, reports whether the terminal has not yet taken all
+	// it was given. The frame then stands still until the next message after that;
+	// whoever runs the dashboard sends a [TerminalReadyMsg]. It is called in the event
+	// loop and must not block.
+	TerminalBehind func() bool
 	// Log takes what was shown as an error; nil discards it.
 	Log *slog.Logger
 }
@@ -88,6 +93,7 @@ type Model struct {
 	pointer pointer
 	input   input
 	end     ending
+	still   still
 
 	marks   screen.Marks
 	snoozed map[string]time.Time

@@ -47,8 +47,12 @@ func (e *outside) Run() error {
 		defer e.hold()()
 	}
 	cmd := exec.CommandContext(e.ctx, e.command[0], append(e.command[1:len(e.command):len(e.command)], name)...)
-	cmd.Stdin = e.terminal()
-	cmd.Stdout, _ = e.std[1].(io.Writer)
+	if f := fileOf(e.std[0]); f != nil {
+		cmd.Stdin = f
+	}
+	if f := fileOf(e.std[1]); f != nil {
+		cmd.Stdout = f
+	}
 	cmd.Stderr, _ = e.std[2].(io.Writer)
 	if err := cmd.Run(); err != nil {
 		return err
@@ -58,14 +62,15 @@ func (e *outside) Run() error {
 	return err
 }
 
-// terminal is what the editor reads: a real file, because through a pipe it would
-// have no terminal, and would be waited for until the next key after its end.
-func (e *outside) terminal() io.Reader {
-	switch in := e.std[0].(type) {
+// fileOf is the file in what Bubble Tea hands over, nil if there is none: through a
+// pipe the editor would have no terminal, and would be waited for until the next key
+// after its end.
+func fileOf(std any) *os.File {
+	switch f := std.(type) {
 	case *os.File:
-		return in
+		return f
 	case interface{ File() *os.File }:
-		return in.File()
+		return f.File()
 	}
 	return nil
 }

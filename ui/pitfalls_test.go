@@ -4,20 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
 
 	"signalbox/model/acmp"
-	"signalbox/model/acop"
 	"signalbox/model/fleet"
 	"signalbox/ui"
 	"signalbox/ui/uitest"
@@ -121,64 +115,4 @@ func TestOneLineIsFewBytes(t *testing.T) {
 			}
 		}
 	})
-}
-
-// stopped is a terminal that takes nothing while it is held, as after ctrl+s.
-type stopped struct {
-	mu    sync.Mutex // held while the terminal takes nothing
-	stuck chan struct{}
-	bytes atomic.Int64
-}
-
-func (s *stopped) Write(p []byte) (int, error) {
-	if !s.mu.TryLock() {
-		select {
-		case s.stuck <- struct{}{}:
-		default:
-		}
-		s.mu.Lock()
-	}
-	defer s.mu.Unlock()
-	s.bytes.Add(int64(len(p)))
-	return len(p), nil
-}
-
-// B95: a terminal that took nothing for a while gets the present frame once it
-// does again, and not those it missed; no fact and no key is lost. It needs a real
-// clock: a bubble's stands still while the renderer holds its lock.
-func TestStoppedTerminal(t *testing.T) {
-	term := &stopped{stuck: make(chan struct{}, 1)}
-	m := ui.New(t.Context(), ui.Options{Passing: true})
-	p := tea.NewProgram(m, tea.WithInput(nil), tea.WithOutput(term), tea.WithWindowSize(120, 40), tea.WithColorProfile(colorprofile.TrueColor), tea.WithoutSignalHandler())
-	done := make(chan struct{})
-	go func() { defer close(done); _, _ = p.Run() }()
-	p.Send(ui.FactsMsg{Facts: uitest.Facts(time.Now())})
-	p.Send(uitest.Key("3"))
-	term.mu.Lock()
-	before := term.bytes.Load()
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		for n := range 1000 {
-			p.Send(ui.FactsMsg{Facts: []fleet.Fact{output("task_b1b2b3b4b5", int64(5+n), fmt.Sprint("fresh line ", n))}})
-		}
-		p.Send(uitest.Key("1"))
-		p.Send(ui.FactsMsg{Facts: []fleet.Fact{uitest.Changed(item(t, "work:db:index"), acop.VerbPost, 1900, time.Now())}})
-	}()
-	<-term.stuck
-	<-time.After(500 * time.Millisecond) // 30 frames that nobody takes
-	term.mu.Unlock()
-	<-sent
-	p.Quit()
-	<-done
-	if n := term.bytes.Load() - before; n > 100_000 {
-		t.Errorf("%d bytes: the frames were queued", n)
-	}
-	st := m.State()
-	if lines := st.Tasks["task_b1b2b3b4b5"].Output.Lines; st.Revision != 1900 || !slices.Contains(lines, "fresh line 0") || !slices.Contains(lines, "fresh line 999") {
-		t.Errorf("lost: revision %d, %d lines", st.Revision, len(lines))
-	}
-	if v := ansi.Strip(m.View().Content); !strings.Contains(v, "─ Queue") {
-		t.Errorf("the key was lost:\n%s", v)
-	}
 }

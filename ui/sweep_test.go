@@ -83,6 +83,7 @@ func (s *sweep) draw(what string) {
 	s.t.Helper()
 	for _, size := range frameSizes {
 		s.m.onSize(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		s.m.settle()
 		content, cursor := s.m.frame()
 		worlds.Exact(s.t, s.name+": "+what, content, s.m.size.w, s.m.size.h)
 		if s.check != nil {

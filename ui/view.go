@@ -17,6 +17,9 @@ import (
 // View draws the whole screen. It is the only place that builds a tea.View, so
 // that no branch can forget the alternate screen.
 func (m *Model) View() tea.View {
+	if m.standsStill() {
+		return m.still.view
+	}
 	v := tea.NewView("")
 	v.AltScreen = true
 	v.ReportFocus = true
@@ -25,6 +28,7 @@ func (m *Model) View() tea.View {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	v.Content, v.Cursor = m.frame()
+	m.still = still{v, m.size.w, m.size.h}
 	return v
 }
 
