@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -264,8 +263,7 @@ func TestConfigNamesTheProgramInPATH(t *testing.T) {
 }
 
 // TestAgentLosesItsToken takes the token of an agent away in the midst of its session:
-// its calls are refused with a remedy, the hook says one line, and with --as, which is
-// this user's own word, the next call comes in again only as a new registration.
+// its calls are refused with a remedy, and the hook says one line.
 func TestAgentLosesItsToken(t *testing.T) {
 	playsAtProcesses(t)
 	t.Parallel()
@@ -290,7 +288,45 @@ func TestAgentLosesItsToken(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.HasPrefix(out, []byte("signalbox: not reported: ")) || bytes.Count(out, []byte("\n")) != 1 {
 		t.Errorf("the hook: %v %s", err, out)
 	}
-	r.box.stop(syscall.SIGTERM)
+}
+
+// TestRevokedAgentStaysOut takes the token away of an agent that registered itself: in
+// its session and by a new start it does not come in again before somebody who may
+// lets it, and a crash in the midst of a registration is not taken for that.
+func TestRevokedAgentStaysOut(t *testing.T) {
+	t.Parallel()
+	r := newAgentRig(t)
+	a := r.connect("claude-01", &sdk.CommandTransport{Command: r.command("mcp", "--as", "claude-01")})
+	a.must("acop_my_claims", `{}`)
+	if out, err := r.command("token", "revoke", "claude-01").CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	waitFor(t, "the owner to take it over", func() bool { return a.try("acop_my_claims", `{}`).isError })
+	file := filepath.Join(r.box.data, "agents", "claude-01.token")
+	if got := a.try("acop_pickup", `{}`); got.Error == nil || got.Error.Code != acop.CodeUnauthenticated || !strings.Contains(got.text, file) {
+		t.Errorf("the agent reads: %s", got.text)
+	}
+	says := func(words ...string) (int, string) {
+		cmd := r.command(words...)
+		cmd.Stdin = strings.NewReader(`{"hook_event_name":"Stop"}`)
+		out, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	if code, said := says("hook", "report", "--as", "claude-01"); code != 0 || !strings.Contains(said, "was taken away") || strings.Count(said, "\n") != 1 {
+		t.Errorf("the hook: exit %d %s", code, said)
+	}
+	if code, said := says("mcp", "--as", "claude-01"); code != exitUsage || !strings.Contains(said, file) {
+		t.Errorf("a new start: exit %d %s", code, said)
+	}
+	if err := os.Rename(file, file+".new"); err != nil { // as a crash leaves it
+		t.Fatal(err)
+	}
+	if got := a.must("acop_my_claims", `{}`); got.You != "claude-01" {
+		t.Errorf("let in again: %s", got.text)
+	}
+	if _, err := os.Lstat(file + ".new"); err == nil {
+		t.Error("the token's first name is left behind")
+	}
 }
 
 // TestTwoAgentsOfOneName share their claims, as the documentation says: neither fails,

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -30,7 +32,7 @@ func agentFile(dir, identity, suffix string) string {
 
 // register makes sure that the local box lets an agent in and returns its token.
 // The token is made once and kept for this user alone; its hash goes to the
-// tokens that the box follows.
+// tokens that the box follows. Whose token was taken away since is not let in again.
 func (g *globals) register(ctx context.Context, identity string, role acop.Role) (string, error) {
 	data := g.localData()
 	list := tokensFile(data)
@@ -49,10 +51,16 @@ func (g *globals) register(ctx context.Context, identity string, role acop.Role)
 		return "", failf(exitUsage, "%w", err)
 	}
 	var token string
+	made := file + ".new" // until the list knows it, so that a crash in between is not taken for a revoke
 	err := changeTokens(ctx, list, func(t *owner.Tokens) (err error) {
-		known := false
-		if token, known = ownToken(t, file, identity); known {
-			return nil // another process of the agent was first
+		for _, f := range []string{file, made} {
+			known := false
+			if token, known = ownToken(t, f, identity); known {
+				return nil // another process of the agent was first
+			}
+		}
+		if _, err := os.Lstat(file); err == nil {
+			return acop.Errorf(acop.CodeUnauthenticated, "the token of %s was taken away at the local box; who may let it in again removes %s", text.ID(identity), file)
 		}
 		if err := otherRole(t, identity, role); err != nil {
 			return err
@@ -60,10 +68,11 @@ func (g *globals) register(ctx context.Context, identity string, role acop.Role)
 		if token, err = t.Add(identity, role); err != nil {
 			return err
 		}
-		// The token first: a crash in between leaves one that nothing knows, and
-		// the next start makes another.
-		return writePrivate(file, []byte(token+"\n"))
+		return writePrivate(made, []byte(token+"\n"))
 	})
+	if err == nil {
+		err = keepMade(made, file)
+	}
 	if err != nil {
 		return "", failf(exitUsage, "register %s with the local box: %w", text.ID(identity), err)
 	}
@@ -71,6 +80,15 @@ func (g *globals) register(ctx context.Context, identity string, role acop.Role)
 		return "", failf(exitUnreachable, "the local box does not let %s in yet; its log says why", text.ID(identity))
 	}
 	return token, nil
+}
+
+// keepMade gives the token that was made its name, unless another process has.
+func keepMade(made, file string) error {
+	err := os.Rename(made, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // keepsOwnList refuses to register anybody at a box that was given its tokens: whoever
