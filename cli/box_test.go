@@ -256,7 +256,7 @@ func TestEarlierTasksAreThereAfterARestart(t *testing.T) {
 	s = r.screen
 	s.waitText("NEEDS YOU", "lead-01")
 	s.keys("3")
-	s.waitText("completed", "echo", "earlier run", "It ended before this program began")
+	s.waitText("completed", "echo", "run by signalbox, process", "It ended before this program began")
 	s.keys("o")
 	s.waitText("kept for the morning", "WHOLE OUTPUT")
 	s.keys("q")

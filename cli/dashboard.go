@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -120,6 +121,7 @@ func (d dashboard) newBuyer(conf *config, feed *pump) (*acmp.Buyer, error) {
 	return acmp.New(acmp.Options{
 		Providers:    d.providers,
 		StateDir:     d.buyerDir,
+		Name:         fmt.Sprintf("signalbox, process %d", os.Getpid()),
 		Transcripts:  conf.Transcripts.bounds(),
 		Events:       func(e macmp.TaskEvent) { feed.put(fleet.TaskHappened{Event: e}) },
 		ProviderSeen: func(p macmp.Provider) { feed.put(fleet.ProviderSeen{Provider: p, At: time.Now()}) },

@@ -120,6 +120,7 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 	out := newInvokeOutput(g, brk)
 	b, err := buyer.New(buyer.Options{
 		Providers: specs, StateDir: g.invokeDir(), Transcripts: conf.Transcripts.bounds(), Events: out.event, NoReattach: true,
+		Name: fmt.Sprintf("signalbox invoke, process %d", os.Getpid()), Told: true,
 		Watchdog: watchdogArgv(), Version: build().Version,
 	})
 	if err != nil {

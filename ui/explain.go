@@ -109,7 +109,11 @@ func explainTask(e *acmp.Error) string {
 	if name == "" {
 		name = fmt.Sprintf("error %d", e.Code)
 	}
-	s := name + ", " + clean(e.Message)
+	said := e.Message
+	if e.Detail() != "" {
+		said = e.Brief()
+	}
+	s := name + ", " + clean(said)
 	if e.Local {
 		s += " (found before it was sent)"
 	}

@@ -21,6 +21,11 @@ type Options struct {
 	Providers []ProviderSpec
 	// StateDir holds transcripts, journal and ledger; "" keeps nothing on disk.
 	StateDir string
+	// Name names this program and process to others with the same StateDir; it stands
+	// beside the outcomes of its tasks. Told notes there that who started the program
+	// is shown how each task ends, so that nobody else need be asked.
+	Name string
+	Told bool
 	// Transcripts bounds what is kept there of ended tasks.
 	Transcripts Bounds
 	// Events takes what happens to the tasks: in order for each task, from one
@@ -127,6 +132,9 @@ func (b *Buyer) open() (err error) {
 		}
 	}
 	b.disk, err = openDisk(b.env.StateDir, b.env.Transcripts, b.env.Log)
+	if b.disk != nil {
+		b.disk.by, b.disk.told = b.env.Name, b.env.Told
+	}
 	return err
 }
 

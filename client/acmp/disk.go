@@ -35,6 +35,8 @@ type disk struct {
 	log    *slog.Logger
 	mu     sync.Mutex // of the ledger
 	pruner pruner
+	by     string // see Options.Name
+	told   bool
 }
 
 // openDisk makes the folder where needed. log is for what goes wrong later.

@@ -68,10 +68,13 @@ func (l *ledgerLine) outcome() acmp.Outcome {
 	o := acmp.Outcome{
 		TaskID: l.TaskID, Provider: l.Provider, Capability: l.Capability, At: l.At,
 		CeilingCU: l.CeilingCU, CostCU: l.CostCU, Overcharge: l.Overcharge, Tokens: l.Tokens,
-		ProofCheck: l.ProofCheck,
+		ProofCheck: l.ProofCheck, By: l.By, Told: l.Told,
 	}
 	if l.Outcome == string(acmp.EventError) {
 		o.Err = &acmp.Error{Code: l.Code, Message: cmp.Or(l.Message, acmp.CodeName(l.Code)), Local: l.Local}
+		if l.Detail != "" {
+			o.Err.Data = map[string]any{"detail": l.Detail}
+		}
 	}
 	return o
 }

@@ -22,12 +22,15 @@ type ledgerLine struct {
 	Outcome    string       `json:"outcome"` // result or error; or seen: a person took note of it
 	Code       int          `json:"code,omitempty"`
 	Message    string       `json:"message,omitempty"` // of the error, its head
+	Detail     string       `json:"detail,omitempty"`  // of the error, its first line and its last ones
 	Local      bool         `json:"local,omitempty"`
 	CeilingCU  *json.Number `json:"ceiling_cu,omitempty"`
 	CostCU     json.Number  `json:"cost_cu,omitempty"`
 	Overcharge json.Number  `json:"overcharge_cu,omitempty"`
 	Tokens     int64        `json:"tokens_used,omitempty"`
 	ProofCheck string       `json:"proof_check,omitempty"`
+	By         string       `json:"by,omitempty"`   // the program and process that ran it
+	Told       bool         `json:"told,omitempty"` // who started that was shown the outcome
 }
 
 // account adds the outcome of a task to the ledger, durably: the journal of the
@@ -39,7 +42,7 @@ func (d *disk) account(inv acmp.Invocation, ev acmp.TaskEvent) {
 	line := ledgerLine{
 		At: ev.At.UTC(), TaskID: ev.TaskID, Provider: inv.Provider, Capability: inv.Params.Capability,
 		Outcome: string(ev.Kind), CeilingCU: inv.Params.MaxPriceCU, Overcharge: ev.Overcharge,
-		ProofCheck: ev.ProofCheck,
+		ProofCheck: ev.ProofCheck, By: d.by, Told: d.told,
 	}
 	if ev.Result != nil {
 		line.CostCU, line.Tokens = ev.Result.CostCU, ev.Result.TokensUsed
@@ -47,10 +50,22 @@ func (d *disk) account(inv acmp.Invocation, ev acmp.TaskEvent) {
 	if ev.Err != nil {
 		line.Code, line.Local = ev.Err.Code, ev.Err.Local
 		line.Message = strings.ToValidUTF8(ev.Err.Message[:min(len(ev.Err.Message), ledgerMessage)], "")
+		line.Detail = ends(ev.Err.Detail(), ledgerMessage)
 	}
 	if err := d.enter(line); err != nil {
 		d.log.Warn("cost ledger not written", "cause", err)
 	}
+}
+
+// ends is the first line of s and as many bytes of its end as fit in about n in all.
+func ends(s string, n int) string {
+	first, rest, _ := strings.Cut(s, "\n")
+	first = first[:min(len(first), n)]
+	if over := len(rest) - (n - len(first)); over > 0 {
+		rest = rest[over:]
+		rest = rest[strings.IndexByte(rest, '\n')+1:] // of a line that is cut nothing
+	}
+	return strings.ToValidUTF8(strings.TrimSuffix(first+"\n"+rest, "\n"), "")
 }
 
 // enter adds a line to the ledger, durably.

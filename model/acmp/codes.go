@@ -1,6 +1,9 @@
 package acmp
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The error codes of section 3.3.
 const (
@@ -46,6 +49,28 @@ func CodeName(code int) string {
 		return "already_accepted"
 	}
 	return ""
+}
+
+// Detail is what the provider said beside the message about how it failed: for a
+// command its exit status and, in lines below, the end of its output. "" where it said
+// nothing. It is text from outside.
+func (e *Error) Detail() string {
+	d, _ := e.Data["detail"].(string)
+	return strings.TrimSpace(d)
+}
+
+// Brief is Error in one line that tells most: the first line of the detail and the
+// last, which for a command are its exit status and its last words. It is text from
+// outside.
+func (e *Error) Brief() string {
+	first, rest, more := strings.Cut(e.Detail(), "\n")
+	switch {
+	case first == "":
+		return e.Error()
+	case !more:
+		return first
+	}
+	return strings.TrimSpace(first) + ": " + strings.TrimSpace(rest[strings.LastIndexByte(rest, '\n')+1:])
 }
 
 // maxFeature bounds the name of a feature in an error's words, in bytes.

@@ -19,6 +19,10 @@ type Outcome struct {
 	Overcharge json.Number  // CU above the ceiling; "" for none
 	Tokens     int64        // as reported
 	ProofCheck string       // as in [TaskEvent]
+	// By names the program and process that ran the task; "" is not known.
+	By string
+	// Told tells that whoever ran it, as from a shell, was shown how it ended.
+	Told bool
 	// Seen tells that a person took note of how the task ended.
 	Seen bool
 }

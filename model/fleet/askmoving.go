@@ -170,7 +170,7 @@ func endedTaskAsk(t *Task) *Ask {
 		a.Consequence = "the output cannot be relied on"
 	default:
 		a = taskAsk(t, "failed", SeverityMedium, t.EndedAt)
-		a.Detail = t.Err.Error()
+		a.Detail = t.Err.Brief()
 		a.Consequence = "its work was not done"
 	}
 	return &a

@@ -11,7 +11,8 @@ const maxEarlier = 200
 
 // EarlierTasks tells of tasks that ended before this program began, oldest first.
 // They are shown for their output, which is on disk. One that ended in trouble asks
-// for a person until it was seen, as one of this run does.
+// for a person until it was seen, as one of this run does, unless whoever ran it was
+// shown the trouble.
 type EarlierTasks struct{ Outcomes []acmp.Outcome }
 
 func (EarlierTasks) fact() {}
@@ -26,7 +27,7 @@ func (s *State) applyEarlier(f EarlierTasks) {
 			continue
 		}
 		s.Tasks[o.TaskID] = earlierTask(o)
-		if !o.Seen && endedTaskAsk(s.Tasks[o.TaskID]) != nil {
+		if !o.Seen && !o.Told && endedTaskAsk(s.Tasks[o.TaskID]) != nil {
 			s.ix.unseen = append(s.ix.unseen, o.TaskID)
 		}
 		ids = append(ids, o.TaskID)
@@ -43,7 +44,7 @@ func (s *State) applyEarlier(f EarlierTasks) {
 
 func earlierTask(o *acmp.Outcome) *Task {
 	t := &Task{
-		ID: o.TaskID, Provider: o.Provider, State: o.State(), EndedAt: o.At, Earlier: true,
+		ID: o.TaskID, Provider: o.Provider, State: o.State(), EndedAt: o.At, Earlier: true, By: o.By,
 		Params: acmp.InvokeParams{TaskID: o.TaskID, Capability: o.Capability, MaxPriceCU: o.CeilingCU},
 		Err:    o.Err, Overcharge: string(o.Overcharge), ProofCheck: o.ProofCheck,
 	}

@@ -83,3 +83,22 @@ func TestEarlierTasksAreBounded(t *testing.T) {
 		t.Errorf("%d tasks, %d in order", len(s.Tasks), len(s.TaskOrder))
 	}
 }
+
+// A failure that whoever ran the task was shown asks nobody else, and an ask about one
+// tells how it failed: exit status and last words.
+func TestTroubleThatWasTold(t *testing.T) {
+	s := New()
+	failed := &acmp.Error{Code: acmp.CodeInternal, Message: "Internal provider error",
+		Data: map[string]any{"detail": "exit status 2\ngo test ./...\nmake: *** [test] Error 2"}}
+	s.Apply(EarlierTasks{Outcomes: []acmp.Outcome{
+		{TaskID: "shell", Provider: "p", At: after(-time.Hour), Err: failed, By: "signalbox invoke, process 7", Told: true},
+		{TaskID: "lead", Provider: "p", At: after(-time.Hour), Err: failed, By: "signalbox, process 8"},
+	}})
+	wantAsks(t, s, t0, "task lead failed")
+	if a := s.Asks(t0)[0]; a.Detail != "exit status 2: make: *** [test] Error 2" {
+		t.Errorf("%q", a.Detail)
+	}
+	if got := s.Tasks["shell"]; got == nil || got.By != "signalbox invoke, process 7" || got.State != acmp.StateFailed {
+		t.Errorf("%+v", got)
+	}
+}

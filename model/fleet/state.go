@@ -109,9 +109,10 @@ type Task struct {
 	Params     acmp.InvokeParams
 	State      acmp.State
 
-	// Earlier tells that the task ended before this program began: what is not in
-	// [acmp.Outcome] is not known, when it was sent among it.
+	// Earlier tells that the task ended before this program began, whoever ran it: what
+	// is not in [acmp.Outcome] is not known, when it was sent among it.
 	Earlier bool
+	By      string // of an earlier one: the program and process that ran it, if known
 
 	SentAt   time.Time // of the first send
 	EndedAt  time.Time

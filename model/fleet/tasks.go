@@ -228,7 +228,7 @@ func (s *State) taskEnded(t *Task, at time.Time) {
 	default:
 		p.failed++
 		if t.Err != nil {
-			p.lastFailure = t.Err.Error()
+			p.lastFailure = t.Err.Brief()
 		}
 	}
 	if t.Overcharge != "" {

@@ -102,6 +102,9 @@ func explain(err error) (code, words string) {
 	}
 	var failure *acmp.Error
 	if errors.As(err, &failure) {
+		if failure.Detail() != "" {
+			return acmp.CodeName(failure.Code), failure.Brief()
+		}
 		return acmp.CodeName(failure.Code), failure.Message
 	}
 	return "", err.Error()

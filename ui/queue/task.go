@@ -40,7 +40,7 @@ func (p *page) taskRest(t *fleet.Task) {
 	}
 	p.cost(t)
 	if t.Err != nil {
-		p.factProse("error", "", t.Err.Error(), st.Bad, 4)
+		p.factProse("error", "", t.Err.Brief(), st.Bad, 4)
 	}
 	if !t.CancelRequestedAt.IsZero() {
 		p.fact("cancel", "requested "+kit.Since(t.CancelRequestedAt, now), st.Warn)

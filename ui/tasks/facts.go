@@ -120,7 +120,11 @@ func (s *Screen) facts(c *screen.Ctx, t *fleet.Task, w, h int) []string {
 func (s *Screen) clocks(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 	st := c.Styles
 	if t.Earlier {
-		f.Add("run", "an earlier one of this program", st.Text)
+		by := "another signalbox process, which kept no name"
+		if t.By != "" {
+			by = text.Line(text.Head(t.By, 256))
+		}
+		f.Add("run by", by, st.Text)
 		f.Add("ended", kit.Stamp(t.EndedAt)+", "+kit.Since(t.EndedAt, c.Now), st.Text)
 		return
 	}
@@ -216,6 +220,7 @@ func (s *Screen) outcome(c *screen.Ctx, f *pane.Sheet, t *fleet.Task) {
 	if t.Err != nil {
 		f.Gap()
 		f.AddProse("error", t.Err.Error(), 2048, st.Bad)
+		f.AddProse("cause", t.Err.Detail(), 2048, st.Bad)
 		if t.Err.Local {
 			f.Add("", "said by this program, not by the provider", st.Muted)
 		}

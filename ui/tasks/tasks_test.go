@@ -259,12 +259,12 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A task of an earlier run is marked so, shows what is known of it and nothing
+// A task that ended before this program began names who ran it, shows what is known of it and nothing
 // that is not, and its output is read from the disk.
 func TestEarlierRun(t *testing.T) {
 	st := worlds.One()
 	st.Apply(fleet.EarlierTasks{Outcomes: []acmp.Outcome{
-		{TaskID: "task_old_ok", Provider: "local", Capability: "old-lint", At: worlds.Now.Add(-3 * time.Hour), CostCU: "0.25", Tokens: 11},
+		{TaskID: "task_old_ok", Provider: "local", Capability: "old-lint", At: worlds.Now.Add(-3 * time.Hour), CostCU: "0.25", Tokens: 11, By: "signalbox invoke, process 7"},
 		{TaskID: "task_old_bad", Provider: "local", Capability: "old-build", At: worlds.Now.Add(-26 * time.Hour), Err: &acmp.Error{Code: acmp.CodeInternal, Message: "no disk"}},
 	}})
 	c := worlds.Ctx(st, 178, 34)
@@ -274,7 +274,7 @@ func TestEarlierRun(t *testing.T) {
 		t.Fatal("it is not there")
 	}
 	v := view(s, c)
-	for _, want := range []string{"✓ completed", "ended", "3h", "earlier run", "an earlier one of this program", "2026-05-16", ".25", "11", "It ended before this program began. o reads"} {
+	for _, want := range []string{"✓ completed", "ended", "3h", "run by signalbox invoke, process 7", "run by     signalbox invoke, process 7", "2026-05-16", ".25", "11", "It ended before this program began. o reads"} {
 		if !strings.Contains(v, want) {
 			t.Errorf("%q is missing:\n%s", want, v)
 		}

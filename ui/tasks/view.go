@@ -213,11 +213,11 @@ func noteOf(c *screen.Ctx, t *fleet.Task, sit pane.Situation) (string, theme.Sty
 	case t.State == acmp.StateCancelled && t.Err != nil:
 		return t.Err.Error(), st.Muted
 	case t.Err != nil:
-		return t.Err.Error(), st.Bad
+		return t.Err.Brief(), st.Bad
 	case t.Overcharge != "":
 		return "charged " + kit.CU(t.Overcharge) + " CU above the ceiling", st.Bad
 	case t.Earlier:
-		return "earlier run", st.Muted
+		return ranBy(t), st.Muted
 	case sit.More != "":
 		return sit.More, sit.Style
 	case t.State.Final():
@@ -227,6 +227,14 @@ func noteOf(c *screen.Ctx, t *fleet.Task, sit pane.Situation) (string, theme.Sty
 		return "proof " + t.ProofCheck, st.Muted
 	}
 	return t.Detail, st.Muted
+}
+
+// ranBy tells who ran a task that ended before this program began.
+func ranBy(t *fleet.Task) string {
+	if t.By != "" {
+		return "run by " + t.By
+	}
+	return "another run"
 }
 
 // wheel scrolls what is under the pointer.
