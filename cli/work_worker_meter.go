@@ -46,9 +46,8 @@ func (m *meter) last() string {
 }
 
 func (m *meter) note(raw []byte) {
-	if i := bytes.LastIndexByte(bytes.TrimRight(raw, "\r"), '\r'); i >= 0 {
-		raw = raw[i+1:] // what stood there was drawn over
-	}
+	raw = bytes.TrimRight(raw, "\r")
+	raw = raw[bytes.LastIndexByte(raw, '\r')+1:] // what stood before was drawn over
 	line := text.Clip(strings.TrimSpace(text.Line(string(raw))), meterCells)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,7 +74,7 @@ type measured struct {
 func (s *measured) Write(b []byte) (int, error) {
 	for left := b; len(left) > 0; {
 		part, after, whole := bytes.Cut(left, []byte{'\n'})
-		s.rest = append(s.rest, part...)
+		s.rest = append(s.rest, part[max(0, len(part)-meterLine):]...)
 		if n := len(s.rest); n > meterLine {
 			s.rest = append(s.rest[:0], s.rest[n-meterLine:]...)
 		}
