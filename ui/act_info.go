@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"signalbox/model/acop"
+	"signalbox/model/fleet"
 	"signalbox/model/text"
 	"signalbox/ui/dialog"
 	"signalbox/ui/kit"
@@ -21,6 +22,15 @@ func label(name, s string, tone dialog.Tone) dialog.Line {
 
 // itemInfo tells what an item is and what hangs on it.
 func (m *Model) itemInfo(ss []subject) []dialog.Line {
+	return m.itemAnd(ss, m.dependentLines)
+}
+
+// endingInfo is itemInfo for what ends an item without its being accepted.
+func (m *Model) endingInfo(ss []subject) []dialog.Line {
+	return m.itemAnd(ss, m.strandedLines)
+}
+
+func (m *Model) itemAnd(ss []subject, dependents func(*acop.Item) []dialog.Line) []dialog.Line {
 	if len(ss) != 1 {
 		return m.listInfo(ss)
 	}
@@ -36,7 +46,7 @@ func (m *Model) itemInfo(ss []subject) []dialog.Line {
 		out = append(out, dialog.Text(s, dialog.Muted))
 	}
 	out = append(out, m.blockerLines(it)...)
-	return append(out, m.dependentLines(it)...)
+	return append(out, dependents(it)...)
 }
 
 // headline is an item's title, or what stands for it.
@@ -64,20 +74,59 @@ func (m *Model) blockerLines(it *acop.Item) []dialog.Line {
 	return out
 }
 
+// dependentLines tells what becomes ready once the item is accepted, and what waits on
+// and for what.
 func (m *Model) dependentLines(it *acop.Item) []dialog.Line {
+	ready, waiting := m.state.AfterAccept(it.ID())
+	var out []dialog.Line
+	if len(ready) > 0 {
+		names := shortList(shortIDs(ready), 3)
+		if all := m.state.Blocks(it.ID()); all > len(ready)+len(waiting) {
+			names += fmt.Sprintf("; %d wait behind it in all", all)
+		}
+		out = append(out, label("unblocks", names, dialog.Plain))
+	}
+	for i, w := range waiting {
+		if i == stillShown {
+			out = append(out, label("", fmt.Sprintf("and %d more that wait for more", len(waiting)-i), dialog.Muted))
+			break
+		}
+		out = append(out, label("not yet", shortID(w.ID, 24)+", "+stillWaits(w), dialog.Muted))
+	}
+	return out
+}
+
+// stillShown is how many items are named that wait for more than one thing.
+const stillShown = 3
+
+// stillWaits says why an item is not ready once what it waits for is accepted.
+func stillWaits(w fleet.StillWaiting) string {
+	if len(w.For) == 0 {
+		return "stays " + clean(string(w.Status))
+	}
+	return "still waits for " + shortList(shortIDs(w.For), 2)
+}
+
+func shortIDs(ids []string) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = shortID(id, 24)
+	}
+	return out
+}
+
+// strandedLines tells what waits for an item that is about to end without being
+// accepted: nothing but an accept frees it (C-025).
+func (m *Model) strandedLines(it *acop.Item) []dialog.Line {
 	ids := m.state.Dependents(it.ID())
 	if len(ids) == 0 {
 		return nil
 	}
-	short := make([]string, len(ids))
-	for i, id := range ids {
-		short[i] = shortID(id, 24)
+	words := " waits for it and stays blocked: b unblocks it"
+	if len(ids) > 1 {
+		words = " wait for it and stay blocked: b unblocks each"
 	}
-	names := shortList(short, 3)
-	if all := m.state.Blocks(it.ID()); all > len(ids) {
-		names += fmt.Sprintf(", %d in all", all)
-	}
-	return []dialog.Line{label("unblocks", names, dialog.Plain)}
+	return []dialog.Line{dialog.Text(shortList(shortIDs(ids), 3)+words, dialog.Warn)}
 }
 
 // listInfo lists the targets of a bulk act.

@@ -20,7 +20,7 @@ func (m *Model) cancelItem(ss []subject) tea.Cmd {
 		Buttons: []dialog.Button{back, danger("cancel for good")},
 	}
 	info := func(ss []subject) []dialog.Line {
-		out := m.itemInfo(ss)
+		out := m.endingInfo(ss)
 		for _, s := range ss {
 			if s.item != nil && s.item.Holder() != "" {
 				out = append(out, dialog.Text("The live claim of "+clean(s.item.Holder())+" is revoked.", dialog.Warn))
@@ -134,7 +134,7 @@ func (m *Model) supersede(ss []subject) tea.Cmd {
 		Buttons: []dialog.Button{back, danger("supersede for good")},
 	}
 	info := func(ss []subject) []dialog.Line {
-		return append(m.itemInfo(ss), dialog.Text("A superseded item never comes back; a live claim on it is revoked.", dialog.Muted))
+		return append(m.endingInfo(ss), dialog.Text("A superseded item never comes back; a live claim on it is revoked.", dialog.Muted))
 	}
 	return m.ask(d, ss, info, func(string) (tea.Cmd, string) {
 		return m.actOn("supersede", ss, func(subject) acop.Act {

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"signalbox/model/acop"
 	"signalbox/model/fleet"
 	"signalbox/ui"
 	"signalbox/ui/uitest"
@@ -102,4 +103,28 @@ func TestHelpScrollsWithoutFrames(t *testing.T) {
 	if fmt.Sscan(strings.Join(at[1:], " "), &from, &to, &all); to != all-1 {
 		t.Errorf("%v after the end and one line back, want the last but one\n%s", at, view)
 	}
+}
+
+// A form tells what really becomes ready by an accept, what waits on and for what, and
+// what a cancel leaves blocked.
+func TestFormsTellWhatHangsOnTheItem(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		rev := uint64(1900)
+		wait := func(id string, on ...string) {
+			it := uitest.Item(id, id, acop.StatusBlocked, rev, time.Now())
+			for _, d := range on {
+				it.Blockers = append(it.Blockers, acop.Blocker{BlockerCode: acop.BlockerDependency, DependsOnWorkItemID: d})
+			}
+			rev++
+			r.facts(uitest.Changed(it, acop.VerbPut, rev, time.Now()))
+		}
+		wait("work:report", "work:db:index")
+		wait("work:checkout", "work:db:index", "work:http:pool")
+		r.to("accept")
+		r.Keys("a")
+		r.Must("unblocks  work:report", "not yet   work:checkout, still waits for work:http:pool")
+		r.Keys("esc", "x")
+		r.Must("work:checkout, work:report wait for it and stay blocked: b unblocks each")
+	})
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"slices"
 
 	"signalbox/model/acop"
@@ -89,6 +90,39 @@ func (s *State) Dependents(workItemID string) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// StillWaiting is an item that waits for another one and for more beside it.
+type StillWaiting struct {
+	ID string
+	// For names what else it waits for: ids of items and codes of blockers. Empty where
+	// nothing does and its status keeps it from being ready.
+	For    []string
+	Status acop.Status
+}
+
+// AfterAccept tells of the open items that directly wait for workItemID, by id, which
+// become ready once it is accepted (C-025) and which do not, and why. Of a cycle each
+// waits for the other.
+func (s *State) AfterAccept(workItemID string) (ready []string, waiting []StillWaiting) {
+	for _, id := range s.Dependents(workItemID) {
+		it := s.Items[id]
+		if it == nil {
+			continue
+		}
+		w := StillWaiting{ID: id, Status: it.Status()}
+		for _, b := range it.Blockers {
+			if on := b.DependsOn(); on != workItemID {
+				w.For = append(w.For, cmp.Or(on, b.BlockerCode))
+			}
+		}
+		if len(w.For) == 0 && w.Status == acop.StatusBlocked {
+			ready = append(ready, id)
+		} else {
+			waiting = append(waiting, w)
+		}
+	}
+	return ready, waiting
 }
 
 // Blocks counts the open items that wait for workItemID over any number of

@@ -58,3 +58,22 @@ func TestTenKindsInRankOrder(t *testing.T) {
 		}
 	}
 }
+
+// What waits for one thing alone becomes ready when that is accepted; what waits for
+// more, or is not blocked, does not, and says why.
+func TestAfterAccept(t *testing.T) {
+	s := New()
+	more := dependsOn(item("more", acop.StatusBlocked), "a", "b")
+	more.Blockers = append(more.Blockers, acop.Blocker{BlockerCode: acop.BlockerReviewRequired})
+	newOwner(s).snapshot(item("a", acop.StatusCompleted), item("b", acop.StatusReady),
+		dependsOn(item("free", acop.StatusBlocked), "a"), more, dependsOn(item("ask", acop.StatusRequiresAttention), "a"))
+	ready, waiting := s.AfterAccept("a")
+	if !slices.Equal(ready, []string{"free"}) || len(waiting) != 2 ||
+		waiting[0].ID != "ask" || len(waiting[0].For) != 0 || waiting[0].Status != acop.StatusRequiresAttention ||
+		waiting[1].ID != "more" || !slices.Equal(waiting[1].For, []string{"b", acop.BlockerReviewRequired}) {
+		t.Errorf("ready %v, waiting %+v", ready, waiting)
+	}
+	if ready, waiting = s.AfterAccept("b"); len(ready) != 0 || len(waiting) != 1 {
+		t.Errorf("ready %v, waiting %+v", ready, waiting)
+	}
+}

@@ -271,19 +271,43 @@ func (p *page) links(it *acop.Item) {
 			p.factProse("", "", b.Summary, st.Muted, 3)
 		}
 	}
-	if ids := p.c.State.Dependents(it.ID()); len(ids) > 0 {
-		short := make([]string, 0, len(ids))
-		for _, id := range ids[:min(4, len(ids))] {
-			short = append(short, pane.CleanID(st.G, id, 24))
+	p.dependents(it)
+	if len(it.WorkItem.OwnedPaths) > 0 {
+		p.fact("paths", pane.CleanID(st.G, strings.Join(it.WorkItem.OwnedPaths, " "), max(8, p.w-labelCells)), st.Muted)
+	}
+}
+
+// dependents tells what becomes ready once the item is accepted, and what waits on and
+// for what.
+func (p *page) dependents(it *acop.Item) {
+	st := p.c.Styles
+	short := func(ids []string, most int) string {
+		out := make([]string, 0, most)
+		for _, id := range ids[:min(most, len(ids))] {
+			out = append(out, pane.CleanID(st.G, id, 24))
 		}
-		names := strings.Join(short, ", ")
-		if all := p.c.State.Blocks(it.ID()); all > len(short) {
-			names += fmt.Sprintf(", %d in all", all)
+		if n := len(ids) - most; n > 0 {
+			return strings.Join(out, ", ") + fmt.Sprintf(" and %d more", n)
+		}
+		return strings.Join(out, ", ")
+	}
+	ready, waiting := p.c.State.AfterAccept(it.ID())
+	if len(ready) > 0 {
+		names := short(ready, 4)
+		if all := p.c.State.Blocks(it.ID()); all > len(ready)+len(waiting) {
+			names += fmt.Sprintf("; %d wait behind it in all", all)
 		}
 		p.factProse("unblocks", "", names, st.Text, 3)
 	}
-	if len(it.WorkItem.OwnedPaths) > 0 {
-		p.fact("paths", pane.CleanID(st.G, strings.Join(it.WorkItem.OwnedPaths, " "), max(8, p.w-labelCells)), st.Muted)
+	for _, w := range waiting[:min(2, len(waiting))] {
+		why := "stays " + pane.Clean(string(w.Status), 20)
+		if len(w.For) > 0 {
+			why = "still waits for " + short(w.For, 2)
+		}
+		p.factProse("not yet", "", pane.CleanID(st.G, w.ID, 24)+", "+why, st.Muted, 2)
+	}
+	if n := len(waiting) - 2; n > 0 {
+		p.fact("", fmt.Sprintf("and %d more that wait for more", n), st.Muted)
 	}
 }
 

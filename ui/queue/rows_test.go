@@ -108,7 +108,7 @@ func TestRowsTellTheRule(t *testing.T) {
 			t.Errorf("%d: medium and low look alike:\n%s", w, narrow)
 		}
 	}
-	if !strings.Contains(view, "unblocks  work:b, 3 in all") {
+	if !strings.Contains(view, "unblocks  work:b; 3 wait behind it in all") {
 		t.Errorf("what it unblocks is not told:\n%s", view)
 	}
 }
