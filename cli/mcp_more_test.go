@@ -328,7 +328,7 @@ func TestCancelledCallIsWholeOrNothing(t *testing.T) {
 }
 
 // TestOthersTextFillsNoWindow offers an item with long texts: a list holds little of
-// them, and the item all. A score of zero stays zero.
+// them, and the item all, piece by piece. A score of zero stays zero.
 func TestOthersTextFillsNoWindow(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, r *agentRig, dial func(string) *agent) {
@@ -354,8 +354,14 @@ func TestOthersTextFillsNoWindow(t *testing.T) {
 				t.Errorf("%s: %d bytes of one item, %v", tool, len(raw), err)
 			}
 		}
-		if got := a.must("acop_get_work_item", `{"work_item_id":"w-1"}`); got.Item.WorkItem.Title != long || got.Item.WorkItem.Summary != marks {
-			t.Error("the item itself lost some of its text")
+		whole := a.readWhole("acop_get_work_item", `"work_item_id":"w-1"`)
+		for path, want := range map[string]string{"/item/work_item/title": long, "/item/work_item/summary": marks} {
+			if whole[path] != want {
+				t.Errorf("%s: %d bytes of %d can be read", path, len(whole[path]), len(want))
+			}
+		}
+		if got := len(strings.Fields(whole["/item/work_item/owned_paths"])); got != 20_000 {
+			t.Errorf("%d owned paths can be read", got)
 		}
 	})
 }

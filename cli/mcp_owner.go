@@ -86,6 +86,7 @@ func (o agentOwner) Claim(ctx context.Context, id string) (*acop.Claim, error) {
 
 // Entries implements mcp.Owner.
 func (o agentOwner) Entries(ctx context.Context, q mcp.EntryQuery) ([]acop.Posted, error) {
-	es, err := o.c.Entries(ctx, client.EntryQuery{WorkItemID: q.WorkItemID, Kind: q.Kind, Author: q.Author, Since: q.Since})
+	es, err := o.c.Entries(ctx, client.EntryQuery{WorkItemID: q.WorkItemID, Kind: q.Kind, Author: q.Author,
+		EntryID: q.EntryID, Since: q.Since, Before: q.Before, Newest: q.Newest})
 	return es, asRefusal(err)
 }

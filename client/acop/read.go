@@ -198,7 +198,10 @@ type EntryQuery struct {
 	WorkItemID string
 	Kind       acop.EntryKind
 	Author     string
+	EntryID    string // only this one
 	Since      uint64 // only entries after this revision
+	Before     uint64 // only entries before this revision; 0: all
+	Newest     int    // only the newest so many; 0: all
 }
 
 // Entries reads blackboard entries in ascending order.
@@ -215,6 +218,15 @@ func (c *Client) Entries(ctx context.Context, q EntryQuery) ([]acop.Posted, erro
 	}
 	if q.Since > 0 {
 		v.Set("since", strconv.FormatUint(q.Since, 10))
+	}
+	if q.EntryID != "" {
+		v.Set("entry", q.EntryID)
+	}
+	if q.Before > 0 {
+		v.Set("before", strconv.FormatUint(q.Before, 10))
+	}
+	if q.Newest > 0 {
+		v.Set("newest", strconv.Itoa(q.Newest))
 	}
 	var w struct {
 		Entries []acop.Posted `json:"entries"`

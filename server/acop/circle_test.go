@@ -111,3 +111,24 @@ func TestLongCircle(t *testing.T) {
 		t.Errorf("details: %s", r.raw)
 	}
 }
+
+// TestSupersedeInACircle refuses a successor that leads back to the item, so that
+// who follows the successors comes to an end (D-34).
+func TestSupersedeInACircle(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	for _, id := range []string{"a", "b", "c"} {
+		b.put(id, nil, nil)
+	}
+	by := func(id, successor string) reply {
+		return b.verb("work-items", id, "supersede", "lead-01", m{"superseded_by_work_item_id": successor})
+	}
+	b.want(by("a", "a"), 400, "schema_violation")
+	b.want(by("a", "b"), 200, "")
+	b.want(by("b", "a"), 409, "work_item_superseded")
+	b.want(by("b", "c"), 200, "")
+	b.want(by("c", "a"), 409, "work_item_superseded")
+	if st := b.status("c"); st != "ready" {
+		t.Errorf("the end of the chain is %s", st)
+	}
+}

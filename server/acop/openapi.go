@@ -147,7 +147,7 @@ func describeQuery(spec string) object {
 	name, list := strings.CutSuffix(spec, "[]")
 	s := object{"type": "string"}
 	switch name {
-	case "limit", "since", "after", "min_revision":
+	case "limit", "newest", "since", "before", "after", "min_revision":
 		s = object{"type": "integer", "minimum": 0}
 	case "claimable", "actionable":
 		s = object{"enum": []any{"1", "0", "true", "false"}}

@@ -40,7 +40,7 @@ func reads() []operation {
 		get("claims/"+wildcard, "One claim, live or ended", oneClaim, "min_revision"),
 		get("claim-intents", "Requests that wait for a lead or were decided lately", list("claim_intents", reflect.TypeFor[[]core.Intent](), nil), "min_revision"),
 		get("blackboard", "Blackboard entries in the owner's order", list("entries", reflect.TypeFor[[]core.Posted](), nil),
-			"work_item", "kind", "author", "since", "limit", "min_revision"),
+			"work_item", "kind", "author", "entry", "since", "before", "limit", "newest", "min_revision"),
 		get("blackboard/"+wildcard, "One blackboard entry", list("entry", reflect.TypeFor[core.BlackboardEntry](), nil), "min_revision"),
 		get("agents", "Who may come in, and what each holds", list("agents", reflect.TypeFor[[]agent](), nil), "min_revision"),
 		get("settings", "The policies in force", list("settings", reflect.TypeFor[core.Settings](), nil), "min_revision"),

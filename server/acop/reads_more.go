@@ -93,14 +93,16 @@ func readIntents(v *visit) {
 
 func readBoard(v *visit) {
 	p := v.r.URL.Query()
-	q := store.EntryQuery{WorkItemID: p.Get("work_item"), Kind: core.EntryKind(p.Get("kind")), Author: p.Get("author")}
+	q := store.EntryQuery{WorkItemID: p.Get("work_item"), Kind: core.EntryKind(p.Get("kind")), Author: p.Get("author"), EntryID: p.Get("entry")}
 	if q.Kind != "" && !q.Kind.Valid() {
 		v.refuse(violation("kind is none of the eight"))
 		return
 	}
 	for name, dst := range map[string]func(uint64){
-		"since": func(n uint64) { q.After = n },
-		"limit": func(n uint64) { q.Limit = int(min(n, 100_000)) },
+		"since":  func(n uint64) { q.After = n },
+		"before": func(n uint64) { q.Before = n },
+		"limit":  func(n uint64) { q.Limit = int(min(n, 100_000)) },
+		"newest": func(n uint64) { q.Newest = int(min(n, 100_000)) },
 	} {
 		if s := p.Get(name); s != "" {
 			n, err := strconv.ParseUint(s, 10, 64)

@@ -13,6 +13,7 @@ type (
 	score       float64 // 0 to 1
 	needed      string  // text that must not be blank
 	limit       int     // rows of one page
+	offset      uint32  // characters or members
 )
 
 const (
@@ -56,14 +57,24 @@ type listArgs struct {
 
 type itemArgs struct {
 	WorkItemID needed `json:"work_item_id" jsonschema:"id of the work item, exactly as listed"`
+	readOn
+}
+
+// readOn asks for a part of what was left out of a result.
+type readOn struct {
+	Path   string `json:"path,omitempty" jsonschema:"to read on in what left_out names: its path"`
+	Offset offset `json:"offset,omitempty" jsonschema:"with path: how many characters or members to skip"`
 }
 
 type boardArgs struct {
 	WorkItemID string         `json:"work_item_id,omitempty" jsonschema:"only entries about this work item"`
 	Kind       acop.EntryKind `json:"kind,omitempty" jsonschema:"only entries of this kind"`
 	Author     string         `json:"author,omitempty" jsonschema:"only entries of this agent identity"`
+	EntryID    string         `json:"entry_id,omitempty" jsonschema:"only this one entry, as whole as it fits"`
 	Since      uint64         `json:"since,omitempty" jsonschema:"only entries after this revision"`
+	Before     uint64         `json:"before,omitempty" jsonschema:"only entries before this revision: the before of the last result brings older ones"`
 	Limit      limit          `json:"limit,omitempty" jsonschema:"at most this many, the newest; default 20"`
+	readOn
 }
 
 type noArgs struct{}

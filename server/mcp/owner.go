@@ -22,7 +22,8 @@ type Owner interface {
 	Claims(ctx context.Context, agent string) (*Claims, error)
 	// Claim reads one claim, live or ended.
 	Claim(ctx context.Context, claimID string) (*acop.Claim, error)
-	// Entries reads blackboard entries in ascending order.
+	// Entries reads blackboard entries in ascending order. An owner of an earlier
+	// version may know neither EntryID, Before nor Newest and give more.
 	Entries(ctx context.Context, q EntryQuery) ([]acop.Posted, error)
 }
 
@@ -74,5 +75,8 @@ type EntryQuery struct {
 	WorkItemID string
 	Kind       acop.EntryKind
 	Author     string
+	EntryID    string // only this one
 	Since      uint64 // only entries after this revision
+	Before     uint64 // only entries before this revision; 0: all
+	Newest     int    // only the newest so many of them; 0: all
 }

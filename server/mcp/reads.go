@@ -3,7 +3,9 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"signalbox/model/acop"
@@ -63,11 +65,49 @@ func (c *call) item(ctx context.Context, a *itemArgs, out *itemResult) (string, 
 	}
 	out.Item, out.Overlaps = d.Item, d.Overlaps
 	out.Entries = newest(d.Entries, fewRows)
+	if a.Path != "" {
+		return readPiece(a.readOn, itemResult{Item: out.Item, Overlaps: out.Overlaps, Entries: out.Entries}, &out.Piece, func() { *out = itemResult{} })
+	}
 	return describe(d, c.who), nil
+}
+
+// readPiece answers with a part of a result and drops the rest of it.
+func readPiece(a readOn, res any, to **piece, drop func()) (string, *acop.Error) {
+	drop()
+	raw, err := json.Marshal(res)
+	if err != nil {
+		return "", acop.Errorf(acop.CodeInternal, "the result could not be written")
+	}
+	p, refused := pieceOf(tree(raw), a.Path, int(a.Offset))
+	if refused != nil {
+		return "", refused
+	}
+	*to = p
+	said := fmt.Sprintf("%d to %d of %d at %s.", p.Offset, cmp.Or(p.NextOffset, p.Of), p.Of, clip(text.Line(p.Path), 200))
+	if p.NextOffset > 0 {
+		said += fmt.Sprintf(" Read on with offset %d.", p.NextOffset)
+	}
+	if p.Text != "" {
+		said += "\n" + strings.Join(text.Block(p.Text), "\n")
+	}
+	for _, m := range p.Members {
+		raw, err := json.Marshal(m)
+		if err != nil {
+			return "", acop.Errorf(acop.CodeInternal, "the result could not be written")
+		}
+		said += "\n- " + text.Line(string(raw))
+	}
+	return said, nil
 }
 
 // newest keeps the last n.
 func newest[T any](s []T, n int) []T { return s[max(0, len(s)-n):] }
+
+// Bounds of the texts of a work item in words, in bytes.
+const (
+	describeText = 8 << 10
+	describeLine = 500
+)
 
 // describe is a work item in a few lines of text.
 func describe(d *acop.Detail, who string) string {
@@ -85,16 +125,19 @@ func describe(d *acop.Detail, who string) string {
 	}
 	b.WriteString(".")
 	if w.Title != "" {
-		b.WriteString("\nTitle: " + text.Line(w.Title))
+		b.WriteString("\nTitle: " + clip(text.Line(w.Title), describeLine))
 	}
 	if w.Summary != "" {
-		b.WriteString("\nSummary: " + strings.Join(text.Block(w.Summary), "\n"))
+		b.WriteString("\nSummary: " + strings.Join(text.Block(clip(w.Summary, describeText)), "\n"))
+		if len(w.Summary) > describeText {
+			b.WriteString("\n(That is not all: read on with path /item/work_item/summary and an offset.)")
+		}
 	}
-	for _, bl := range it.Blockers {
-		fmt.Fprintf(&b, "\nBlocked (%s): %s", text.ID(bl.BlockerCode), text.Line(bl.Summary))
+	for _, bl := range first(it.Blockers, briefPaths) {
+		fmt.Fprintf(&b, "\nBlocked (%s): %s", text.ID(bl.BlockerCode), clip(text.Line(bl.Summary), describeLine))
 	}
 	b.WriteString(asks(it.ValidationRequirements))
-	for _, o := range d.Overlaps {
+	for _, o := range first(d.Overlaps, briefPaths) {
 		fmt.Fprintf(&b, "\nOverlap: %s holds %s and works on %s", text.ID(o.WorkerAgentUID), text.ID(o.WorkItemID), text.ID(strings.Join(append(o.Paths, o.Symbols...), ", ")))
 	}
 	if n := len(d.Entries); n > 0 {
@@ -106,8 +149,8 @@ func describe(d *acop.Detail, who string) string {
 // asks lists what completing will ask for.
 func asks(rs []acop.ValidationRequirement) string {
 	var b strings.Builder
-	for _, r := range rs {
-		fmt.Fprintf(&b, "\nEvidence needed: %s (%s): %s", text.ID(r.RequirementID), text.Line(r.Kind), text.Line(r.Summary))
+	for _, r := range first(rs, briefPaths) {
+		fmt.Fprintf(&b, "\nEvidence needed: %s (%s): %s", text.ID(r.RequirementID), clip(text.Line(r.Kind), describeLine), clip(text.Line(r.Summary), describeLine))
 	}
 	return b.String()
 }
@@ -117,16 +160,28 @@ func entryLine(e *acop.BlackboardEntry) string {
 }
 
 func (c *call) board(ctx context.Context, a *boardArgs, out *boardResult) (string, *acop.Error) {
-	entries, err := c.owner.Entries(ctx, EntryQuery{WorkItemID: a.WorkItemID, Kind: a.Kind, Author: a.Author, Since: a.Since})
+	most := int(cmp.Or(a.Limit, fewRows))
+	entries, err := c.owner.Entries(ctx, EntryQuery{WorkItemID: a.WorkItemID, Kind: a.Kind, Author: a.Author, EntryID: a.EntryID,
+		Since: a.Since, Before: a.Before, Newest: most + 1}) // one more tells whether there are others
 	if err != nil {
 		return "", refusalOf(err)
 	}
-	out.Entries = newest(entries, int(cmp.Or(a.Limit, fewRows)))
+	entries = slices.DeleteFunc(entries, func(e acop.Posted) bool {
+		return a.EntryID != "" && e.Entry.EntryID != a.EntryID || a.Before > 0 && e.Revision >= a.Before
+	})
+	out.Entries = newest(entries, most)
+	if a.Path != "" {
+		return readPiece(a.readOn, boardResult{Entries: out.Entries}, &out.Piece, func() { *out = boardResult{} })
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d notes:", len(out.Entries), len(entries))
+	fmt.Fprintf(&b, "%d notes:", len(out.Entries))
 	for i := range out.Entries {
 		e := &out.Entries[i].Entry
 		b.WriteString("\n- " + text.ID(e.WorkItemID) + ", " + entryLine(e))
+	}
+	if len(entries) > len(out.Entries) {
+		out.Before = out.Entries[0].Revision
+		fmt.Fprintf(&b, "\nThere are older ones: pass before %d.", out.Before)
 	}
 	return b.String(), nil
 }

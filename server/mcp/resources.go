@@ -12,6 +12,9 @@ import (
 	"signalbox/model/acop"
 )
 
+// mostNotes is how many notes, the newest, a blackboard has as a resource.
+const mostNotes = 200
+
 const mediaJSON = "application/json"
 
 // addResources offers work items and their blackboards by address. Reading one
@@ -23,11 +26,15 @@ func (s *Server) addResources() {
 			return s.resource(ctx, req, "work-items", func(o Owner, id string) (any, error) { return o.Detail(ctx, id) })
 		})
 	s.server.AddResourceTemplate(&sdk.ResourceTemplate{Name: "blackboard", Title: "The blackboard of a work item", URITemplate: "acop://blackboard/{work_item_id}",
-		MIMEType: mediaJSON, Description: "The notes about one work item in the owner's order. Percent-encode the id."},
+		MIMEType: mediaJSON, Description: "The newest notes about one work item in the owner's order. Percent-encode the id."},
 		func(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 			return s.resource(ctx, req, "blackboard", func(o Owner, id string) (any, error) {
-				es, err := o.Entries(ctx, EntryQuery{WorkItemID: id})
-				return map[string]any{"protocol_version": acop.ProtocolVersion, "entries": append([]acop.Posted{}, es...)}, err
+				es, err := o.Entries(ctx, EntryQuery{WorkItemID: id, Newest: mostNotes + 1})
+				board := map[string]any{"protocol_version": acop.ProtocolVersion, "entries": append([]acop.Posted{}, newest(es, mostNotes)...)}
+				if len(es) > mostNotes {
+					board["older"] = "left out; " + toolBoard + " reads them with before"
+				}
+				return board, err
 			})
 		})
 }
@@ -58,6 +65,15 @@ func (s *Server) resource(ctx context.Context, req *sdk.ReadResourceRequest, hos
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
+	}
+	if len(raw) > mostResource {
+		short, left := shorten(tree(raw), mostResource)
+		if m, isObject := short.(map[string]any); isObject {
+			m["left_out"] = first(left, mostLeftOut)
+		}
+		if raw, err = json.Marshal(short); err != nil {
+			return nil, err
+		}
 	}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mediaJSON, Text: string(raw)}}}, nil
 }

@@ -12,11 +12,12 @@ import (
 // standing stands in every result: who the caller is, what it holds and what it
 // has lost, and the refusal if there was one.
 type standing struct {
-	You        string    `json:"you,omitempty" jsonschema:"your identity at the owner"`
-	YourClaims []holding `json:"your_claims" jsonschema:"the claims you hold now; null when that could not be read"`
-	LostClaims []loss    `json:"lost_claims,omitempty" jsonschema:"claims that ended without you: stop that work"`
-	Warnings   []string  `json:"warnings,omitempty"`
-	Error      *fault    `json:"error,omitempty" jsonschema:"set when the call was refused; nothing was changed"`
+	You        string     `json:"you,omitempty" jsonschema:"your identity at the owner"`
+	YourClaims []holding  `json:"your_claims" jsonschema:"the claims you hold now; null when that could not be read"`
+	LostClaims []loss     `json:"lost_claims,omitempty" jsonschema:"claims that ended without you: stop that work"`
+	Warnings   []string   `json:"warnings,omitempty"`
+	Error      *fault     `json:"error,omitempty" jsonschema:"set when the call was refused; nothing was changed"`
+	LeftOut    []omission `json:"left_out,omitempty" jsonschema:"what is too long to stand in this result"`
 }
 
 func (s *standing) common() *standing { return s }
@@ -138,11 +139,15 @@ type itemResult struct {
 	Item     *acop.Item     `json:"item,omitempty"`
 	Entries  []acop.Posted  `json:"entries,omitempty" jsonschema:"the newest notes about it"`
 	Overlaps []acop.Overlap `json:"overlaps,omitempty" jsonschema:"live claims of others on the same paths or symbols"`
+	Piece    *piece         `json:"piece,omitempty" jsonschema:"what stands at path, from offset on"`
 }
 
 type boardResult struct {
 	standing
 	Entries []acop.Posted `json:"entries,omitempty"`
+	// Before is the argument that brings the notes in front of these.
+	Before uint64 `json:"before,omitempty" jsonschema:"set when older notes were left out: pass it as before"`
+	Piece  *piece `json:"piece,omitempty" jsonschema:"what stands at path, from offset on"`
 }
 
 type claimsResult struct {

@@ -36,6 +36,7 @@ var enums = map[reflect.Type]*infer.Schema{
 	reflect.TypeFor[seconds]():          {Type: "integer", Minimum: new(1.0), Maximum: new(float64(1 << 31))},
 	reflect.TypeFor[score]():            {Type: "number", Minimum: new(0.0), Maximum: new(1.0)},
 	reflect.TypeFor[needed]():           {Type: "string", Pattern: `\S`},
+	reflect.TypeFor[offset]():           {Type: "integer", Minimum: new(0.0), Maximum: new(float64(1 << 31))},
 	reflect.TypeFor[limit]():            {Type: "integer", Minimum: new(1.0), Maximum: new(float64(mostRows))},
 }
 

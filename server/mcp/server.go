@@ -219,7 +219,7 @@ func (s *Server) call(ctx context.Context, t tool, req *sdk.CallToolRequest) (ou
 	}
 	st.Warnings = append(res.common().Warnings, st.Warnings...)
 	*res.common() = *st
-	return answer(res, said+"\n"+st.text(), false), nil
+	return answer(t.about.Name, res, clip(said, mostSaid)+"\n"+st.text(), false), nil
 }
 
 // refuse makes the result of a refused call; res may hold what helps further.
@@ -237,7 +237,7 @@ func (s *Server) refuse(t tool, res result, st *standing, e *acop.Error) *sdk.Ca
 	if st.You != "" {
 		said += "\n" + st.text()
 	}
-	return answer(res, said, true)
+	return answer(t.about.Name, res, said, true)
 }
 
 // sentence ends s with a mark, unless it has one.
@@ -248,10 +248,23 @@ func sentence(s string) string {
 	return s + "."
 }
 
-func answer(res result, said string, isError bool) *sdk.CallToolResult {
+// answer puts a result together, in a size that a model can read.
+func answer(tool string, res result, said string, isError bool) *sdk.CallToolResult {
 	raw, err := json.Marshal(res)
 	if err != nil {
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "internal_error: the result could not be written"}}}
+	}
+	said = clip(said, 2*mostSaid) // with what the caller holds
+	if len(raw) > mostResult {
+		short, left := shorten(tree(raw), mostResult)
+		shown := first(left, mostLeftOut)
+		said += leftOut(tool, shown, len(left)-len(shown))
+		if m, isObject := short.(map[string]any); isObject {
+			m["left_out"] = shown
+		}
+		if raw, err = json.Marshal(short); err != nil {
+			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "internal_error: the result could not be written"}}}
+		}
 	}
 	return &sdk.CallToolResult{IsError: isError, StructuredContent: json.RawMessage(raw), Content: []sdk.Content{&sdk.TextContent{Text: said}}}
 }

@@ -57,8 +57,11 @@ type EntryQuery struct {
 	WorkItemID string
 	Kind       acop.EntryKind
 	Author     string
+	EntryID    string // at most this one
 	After      uint64 // only entries with a greater revision
-	Limit      int    // 0 = all
+	Before     uint64 // only entries with a smaller revision; 0 = all
+	Limit      int    // the first so many; 0 = all
+	Newest     int    // of these, the last so many; 0 = all
 }
 
 // EventFilter selects events. Empty members do not restrict.

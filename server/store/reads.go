@@ -81,16 +81,41 @@ func (s *Store) Entries(q EntryQuery) []acop.Posted {
 		of := s.p.entriesOf[q.WorkItemID]
 		n, at = len(of), func(i int) int { return of[i] }
 	}
-	var out []acop.Posted
+	if q.EntryID != "" {
+		one, known := s.p.entryAt[q.EntryID]
+		if !known || q.WorkItemID != "" && s.p.entries[one].Entry.WorkItemID != q.WorkItemID {
+			return nil
+		}
+		n, at = 1, func(int) int { return one }
+	}
 	from := sort.Search(n, func(i int) bool { return s.p.entries[at(i)].Revision > q.After })
+	if q.Before > 0 {
+		n = sort.Search(n, func(i int) bool { return s.p.entries[at(i)].Revision >= q.Before })
+	}
+	fits := func(e *acop.Posted) bool {
+		return (q.Kind == "" || e.Entry.EntryKind == q.Kind) && (q.Author == "" || e.Entry.AuthorAgentUID == q.Author)
+	}
+	var out []acop.Posted
+	if q.Newest > 0 && q.Limit == 0 { // from the end: a board grows without bound
+		for i := n - 1; i >= from && len(out) < q.Newest; i-- {
+			if e := s.p.entries[at(i)]; fits(&e) {
+				out = append(out, e)
+			}
+		}
+		slices.Reverse(out)
+		return out
+	}
 	for i := from; i < n; i++ {
 		e := s.p.entries[at(i)]
-		if (q.Kind != "" && e.Entry.EntryKind != q.Kind) || (q.Author != "" && e.Entry.AuthorAgentUID != q.Author) {
+		if !fits(&e) {
 			continue
 		}
 		if out = append(out, e); len(out) == q.Limit {
 			break
 		}
+	}
+	if q.Newest > 0 {
+		out = out[max(0, len(out)-q.Newest):]
 	}
 	return out
 }

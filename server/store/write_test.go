@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -231,6 +232,32 @@ func TestEntriesAfter_C040(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"e1", "e3", "e5", "e7", "e9"}, got); diff != "" {
 		t.Error(diff)
+	}
+	for _, c := range []struct {
+		q    EntryQuery
+		want string
+	}{
+		{EntryQuery{Newest: 3}, "e7 e8 e9"},
+		{EntryQuery{Newest: 30}, "e0 e1 e2 e3 e4 e5 e6 e7 e8 e9"},
+		{EntryQuery{WorkItemID: "b", Newest: 2, Before: 8}, "e3 e5"},
+		{EntryQuery{Newest: 2, Before: 3, After: 1}, "e1"},
+		{EntryQuery{Before: 1}, ""},
+		{EntryQuery{Limit: 4, Newest: 2}, "e2 e3"},
+		{EntryQuery{Author: "nobody", Newest: 2}, ""},
+		{EntryQuery{EntryID: "e4"}, "e4"},
+		{EntryQuery{EntryID: "e4", Newest: 1, WorkItemID: "a"}, "e4"},
+		{EntryQuery{EntryID: "e4", WorkItemID: "b"}, ""},
+		{EntryQuery{EntryID: "e4", After: 5}, ""},
+		{EntryQuery{EntryID: "e4", Before: 5}, ""},
+		{EntryQuery{EntryID: "none"}, ""},
+	} {
+		var got []string
+		for _, e := range s.Entries(c.q) {
+			got = append(got, e.Entry.EntryID)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%+v: %q, want %q", c.q, got, c.want)
+		}
 	}
 }
 
