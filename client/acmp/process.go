@@ -43,6 +43,9 @@ type process struct {
 	stderr  tail
 	stopErr error
 
+	group  sync.Mutex // guards reaped, also while a signal is sent
+	reaped bool       // the number of the child, and of its group, may be another's now
+
 	gone chan struct{} // closed when the child has ended and its group is gone
 	once sync.Once
 }
@@ -118,8 +121,9 @@ func hasAnyPrefix(s string, prefixes []string) bool {
 // reap waits for the child, then ends what is left of its group and the pipes
 // that an escaped grandchild may still hold.
 func (p *process) reap(errR *os.File, drained <-chan struct{}) {
-	err := p.cmd.Wait()
-	killGroup(p.cmd)
+	reap := awaitExit(p.cmd)
+	p.signal(killGroup)
+	err := p.reaping(reap)
 	p.dog.forget(p.cmd.Process.Pid)
 	deadline := time.Now().Add(time.Second)
 	_ = p.stdout.SetReadDeadline(deadline)
@@ -131,6 +135,23 @@ func (p *process) reap(errR *os.File, drained <-chan struct{}) {
 	p.stdin.Close()
 	p.mu.Unlock()
 	close(p.gone)
+}
+
+// signal reaches the child and its group while their number is their own.
+func (p *process) signal(send func(*exec.Cmd)) {
+	p.group.Lock()
+	defer p.group.Unlock()
+	if !p.reaped {
+		send(p.cmd)
+	}
+}
+
+// reaping gives the child's number back to the system.
+func (p *process) reaping(reap func() error) error {
+	p.group.Lock()
+	defer p.group.Unlock()
+	p.reaped = true
+	return reap()
 }
 
 // drain reads stderr to its end whatever it holds (B38).
@@ -240,11 +261,11 @@ func (p *process) stop(kill <-chan struct{}) {
 		if p.waitGone(kill) {
 			return
 		}
-		termGroup(p.cmd)
+		p.signal(termGroup)
 		if p.waitGone(kill) {
 			return
 		}
-		killGroup(p.cmd)
+		p.signal(killGroup)
 	})
 	<-p.gone
 }
