@@ -59,6 +59,23 @@ func cells(ids []string) string {
 	return s
 }
 
+// counted gives each word once, where it comes first, with how often it comes.
+func counted(all []string) []string {
+	var out []string
+	n := make(map[string]int)
+	for _, w := range all {
+		if n[w]++; n[w] == 1 {
+			out = append(out, w)
+		}
+	}
+	for i, w := range out {
+		if n[w] > 1 {
+			out[i] = fmt.Sprintf("%s (%d)", w, n[w])
+		}
+	}
+	return out
+}
+
 // names lists words for a sentence.
 func names[T ~string](all []T) string { return strings.Join(wordsOf(all), ", ") }
 

@@ -84,6 +84,12 @@ var (
 	fenceLine  = regexp.MustCompile("^[ \t]*(?:(```+)[^`]*|(~~~+).*)$")
 	idComment  = regexp.MustCompile(`[ \t]*<!--[ \t]*id:[ \t]*(\S+)[ \t]*-->[ \t]*$`)
 	attributes = regexp.MustCompile(`(?:^|[ \t]+)\{([^{}\\]*)\}[ \t]*$`)
+	// inlineCode is text that Markdown takes as it is.
+	inlineCode = regexp.MustCompile("`[^`]*`")
+	// almostAttributes is what somebody meant to stand in braces behind a task, or in the
+	// comment with its id, and what would silently have become part of its text.
+	almostAttributes = regexp.MustCompile(`(?:^|[^\\])(\{[ \t]*(?:#[^\s#]|(?:kind|priority|repo|branch|agent|status|after)=)[^ \t]*)` +
+		`|(?:^|[ \t])(#[^\s{}#]+\})[ \t]*$|(?:^|[^\\])(<!--[ \t]*id:.*)`)
 	// almostTask is what somebody meant to be a task.
 	almostTask = regexp.MustCompile(`^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]*\[[^\[\]()]?\](?:[^(\[:]|$)`)
 )
@@ -256,11 +262,11 @@ func (t *task) attributes(rest *string) error {
 	}
 	m := attributes.FindStringSubmatchIndex(*rest)
 	if m == nil {
-		return nil
+		return almost(*rest)
 	}
 	words := strings.Fields((*rest)[m[2]:m[3]])
 	if len(words) == 0 || !strings.HasPrefix(words[0], "#") && !strings.Contains(words[0], "=") {
-		return nil // braces of the text's own
+		return almost(*rest) // braces of the text's own
 	}
 	for _, w := range words {
 		if err := t.attribute(w); err != nil {
@@ -268,7 +274,23 @@ func (t *task) attributes(rest *string) error {
 		}
 	}
 	*rest = strings.TrimSpace((*rest)[:m[0]])
+	if err := almost(*rest); err != nil {
+		return err
+	}
 	return t.set.check()
+}
+
+// almost refuses text in which an id or a setting was meant: without it the task would
+// get another id, and be another item.
+func almost(s string) error {
+	m := almostAttributes.FindStringSubmatch(inlineCode.ReplaceAllString(s, "``"))
+	if m == nil {
+		return nil
+	}
+	if m[3] != "" {
+		return fmt.Errorf("%s is not the comment with the id of the task; write <!-- id: ID -->, without blanks in the ID, at the end of the line", shown(m[3]))
+	}
+	return fmt.Errorf("%s is not in braces at the end of the line, as in `- [ ] text {#id priority=high}`; write \\{ for a brace of the text", shown(m[1]+m[2]))
 }
 
 func (t *task) attribute(w string) error {

@@ -18,15 +18,16 @@ var placeholders = map[string]any{
 }
 
 // parseDocument checks one document against the schema and reads it. A missing
-// score is marked by -1: zero is a score.
-func parseDocument(s *source) (*acop.Document, error) {
+// score is marked by -1: zero is a score. empty are the members of the work item that
+// are given as empty text, which is something else than leaving them out (D-40).
+func parseDocument(s *source) (d *acop.Document, empty []string, err error) {
 	head, ok := s.value.(map[string]any)
 	if !ok {
-		return nil, s.errorf(nil, "a document must be a mapping with a work_item, not %s", shown(s.value))
+		return nil, nil, s.errorf(nil, "a document must be a mapping with a work_item, not %s", shown(s.value))
 	}
 	doc, flat, err := wholeDocument(s, head)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	item, isMapping := doc["work_item"].(map[string]any)
 	at := []string{"work_item"}
@@ -39,26 +40,32 @@ func parseDocument(s *source) (*acop.Document, error) {
 			if item["work_kind"] == nil {
 				needs += " and work_kind"
 			}
-			return nil, s.errorf(at, "a work item needs %s", needs)
+			return nil, nil, s.errorf(at, "a work item needs %s", needs)
 		}
 	}
 	if err := checkDocument(s, filledIn(doc, item), flat); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, name := range []string{"claim_intent", "claim", "lease_heartbeat"} {
 		if _, there := doc[name]; there {
-			return nil, s.errorf([]string{name}, "%s cannot be put: the owner makes it when a worker claims", name)
+			return nil, nil, s.errorf([]string{name}, "%s cannot be put: the owner makes it when a worker claims", name)
 		}
 	}
 	raw, err := json.Marshal(doc)
 	if err != nil {
-		return nil, s.errorf(nil, "%w", err)
+		return nil, nil, s.errorf(nil, "%w", err)
 	}
-	d := &acop.Document{WorkItem: acop.WorkItem{ActionabilityScore: -1}}
+	d = &acop.Document{WorkItem: acop.WorkItem{ActionabilityScore: -1}}
 	if err := json.Unmarshal(raw, d); err != nil {
-		return nil, s.errorf(nil, "the document cannot be read: %s", text.Line(err.Error()))
+		return nil, nil, s.errorf(nil, "the document cannot be read: %s", text.Line(err.Error()))
 	}
-	return d, nil
+	for name, v := range item {
+		if v == "" {
+			empty = append(empty, name)
+		}
+	}
+	slices.Sort(empty)
+	return d, empty, nil
 }
 
 // wholeDocument gives a work item that stands alone its document. That is what a

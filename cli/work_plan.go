@@ -17,16 +17,16 @@ import (
 
 // plan completes every item by what the owner has, and refuses what the owner would
 // refuse: nothing is sent when one of them is wrong.
-func (w *work) plan(ctx context.Context, items []*putItem) error {
-	known := make(map[string]*acop.Item)
-	for _, p := range items {
-		var err error
-		id := p.doc.WorkItem.WorkItemID
-		if p.have, err = w.item(ctx, id); err != nil {
-			return workError("put "+id, err)
-		}
-		known[id] = p.have
+func (w *work) plan(ctx context.Context, in *putInput) error {
+	items := in.items
+	if err := w.readPresent(ctx, items); err != nil {
+		return err
 	}
+	known := make(map[string]*acop.Item, len(items))
+	for _, p := range items {
+		known[p.doc.WorkItem.WorkItemID] = p.have
+	}
+	var refused []refusedItem
 	for _, p := range items {
 		id := p.doc.WorkItem.WorkItemID
 		if p.task != nil {
@@ -38,23 +38,59 @@ func (w *work) plan(ctx context.Context, items []*putItem) error {
 			return workError("put "+id, err)
 		}
 		if err := errors.Join(p.tooLarge(len(items) == 1), p.refused()); err != nil {
-			return failf(exitFailed, "%s: %w; nothing was put", p.at, err)
+			refused = append(refused, refusedItem{Outcome: outcomeRefused, WorkItemID: id, At: p.at, Reason: err.Error()})
 		}
 	}
-	return nil
+	return w.tellRefused(refused)
 }
 
-// item reads an item as it stands; nil when the owner does not know it.
-func (w *work) item(ctx context.Context, id string) (*acop.Item, error) {
+// readPresent reads every item as it stands at the owner; of many, all that is open
+// there with one request.
+func (w *work) readPresent(ctx context.Context, items []*putItem) error {
+	open, posted, allOpen := map[string]*acop.Item{}, map[string]bool{}, false
+	if len(items) >= manyItems {
+		snap, err := w.c.Snapshot(ctx)
+		if err != nil {
+			return workError("read what there is", err)
+		}
+		for _, it := range snap.Items {
+			open[it.ID()] = it
+		}
+		for _, e := range snap.Entries {
+			posted[e.Entry.EntryID] = true
+		}
+		allOpen = true
+		for _, n := range snap.Closed {
+			allOpen = allOpen && n == 0
+		}
+	}
+	return eachAtOnce(ctx, putAtOnce, len(items), func(i int) error {
+		p := items[i]
+		id := p.doc.WorkItem.WorkItemID
+		known := posted
+		if p.have = open[id]; p.have == nil && !allOpen {
+			d, err := w.detail(ctx, id)
+			if err != nil || d == nil {
+				return workError("put "+id, err)
+			}
+			p.have, known = d.Item, map[string]bool{}
+			for _, e := range d.Entries {
+				known[e.Entry.EntryID] = true
+			}
+		}
+		p.posts = slices.ContainsFunc(p.doc.BlackboardEntries, func(e acop.BlackboardEntry) bool { return !known[e.EntryID] })
+		return nil
+	})
+}
+
+// detail reads an item as it stands; nil when the owner does not know it.
+func (w *work) detail(ctx context.Context, id string) (*acop.Detail, error) {
 	d, err := w.c.Detail(ctx, id)
 	var e *acop.Error
-	switch {
-	case err == nil:
-		return d.Item, nil
-	case errors.As(err, &e) && e.Code == acop.CodeItemNotFound:
+	if errors.As(err, &e) && e.Code == acop.CodeItemNotFound {
 		return nil, nil
 	}
-	return nil, err
+	return d, err
 }
 
 // complete fills in what a document may leave out. Of an item that exists the
@@ -160,7 +196,7 @@ func (p *putItem) changes() []string {
 		{"source_handoff_id", was.SourceHandoffID, asks.SourceHandoffID}, {"correlation_id", was.CorrelationID, asks.CorrelationID},
 		{"target_agent_uid", was.TargetAgentUID, asks.TargetAgentUID},
 	} {
-		member(m.name, m.asks != "", m.was, m.asks)
+		member(m.name, m.asks != "" || slices.Contains(p.empty, m.name), m.was, m.asks)
 	}
 	lists := func(name string, given bool, was, asks int, a, b any) {
 		member(name, given && was+asks > 0, a, b) // none and an empty list are the same
@@ -240,9 +276,13 @@ func (w *work) planTask(ctx context.Context, p *putItem, known map[string]*acop.
 	}
 	for _, id := range needs {
 		if _, looked := known[id]; !looked {
-			it, err := w.item(ctx, id)
+			d, err := w.detail(ctx, id)
 			if err != nil {
 				return err
+			}
+			var it *acop.Item
+			if d != nil {
+				it = d.Item
 			}
 			if it == nil && !p.ticked[id] {
 				return failf(exitUsage, "%s: %s, for which it waits, is neither in the list nor at the owner", p.at, text.ID(id))

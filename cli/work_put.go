@@ -39,9 +39,9 @@ func newWorkPut(g *globals) *cobra.Command {
 		Short: "Create or change work items from JSON, YAML or a Markdown task list",
 		Long: `Create or change work items. FILE holds one or more documents of the ACOP schema,
 as JSON (one after the other, or a list) or as YAML (separated by ---). A document
-may also be the work_item alone. What is left out keeps its value at the owner;
-for a new item protocol_version, producer, created_at_utc, status (ready),
-priority (medium) and actionability_score (0.5) are filled in.
+may also be the work_item alone. What is left out keeps its value at the owner, and
+"" or [] empties it; for a new item protocol_version, producer, created_at_utc,
+status (ready), priority (medium) and actionability_score (0.5) are filled in.
 
 FILE may also be a Markdown task list (.md, or --format markdown):
 
@@ -64,8 +64,11 @@ that putting an edited list again changes the same items. A task whose own text 
 edited keeps its item only if it has an id: --write-ids writes the ids that were made
 into the file.
 
-All is checked before the first item is sent: a file with a mistake changes
-nothing. --dry-run says what would change.`,
+All is checked before the first item is sent: a file with a mistake, or with a change
+of a closed item, changes nothing. --dry-run says what would change. Each item is told
+as created, changed or unchanged, with --json as "outcome", in the order of the file; an
+item is sent after those of the file that it waits for. Whatever breaks in the middle,
+putting the file again goes on where it stopped.`,
 		Example: "  signalbox work put item.yaml\n" +
 			"  signalbox work put TODO.md --repo shop --dry-run\n" +
 			"  generate-items | signalbox work put - --json",
@@ -110,7 +113,7 @@ func (g *globals) workPut(ctx context.Context, path string, f *putFlags) error {
 		return err
 	}
 	defer done()
-	if err := w.plan(ctx, in.items); err != nil {
+	if err := w.plan(ctx, in); err != nil {
 		return err
 	}
 	if f.dryRun {
@@ -123,35 +126,6 @@ func (g *globals) workPut(ctx context.Context, path string, f *putFlags) error {
 		return failf(exitFailed, "all items are put, but the ids could not be written: %w", err)
 	}
 	return nil
-}
-
-// putAll sends what was planned.
-func (w *work) putAll(ctx context.Context, in *putInput, ifRevision uint64) error {
-	for n, p := range in.items {
-		id := p.doc.WorkItem.WorkItemID
-		where := "put " + id
-		if n > 0 {
-			where += fmt.Sprintf(" (%s before it %s put)", plural(n, "item", "items"), wasWere(n))
-		}
-		r, err := w.c.Do(ctx, acop.Act{Verb: acop.VerbPut, WorkItemID: id, Document: p.doc, IfRevision: ifRevision})
-		if err != nil {
-			return workError(where, err)
-		}
-		if err := w.told(r, "put %s: %s", text.ID(id), r.Status); err != nil {
-			return err
-		}
-	}
-	if len(in.items) == 0 && !w.g.json {
-		return w.printf("nothing to put: all tasks of the list are done\n")
-	}
-	return nil
-}
-
-func wasWere(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
 }
 
 // told prints the receipt as JSON, or the sentence.
@@ -177,6 +151,10 @@ type putItem struct {
 	// ticked are the ids of tasks of the same list that are done.
 	ticked map[string]bool
 	have   *acop.Item // as it stands at the owner; nil when it is new
+	// empty are the members of its work_item that it gives as empty text.
+	empty []string
+	// posts tells that it has blackboard entries that the owner does not know.
+	posts bool
 }
 
 // putInput is what a file holds.
@@ -239,7 +217,7 @@ func readDocuments(name string, raw []byte, format string) ([]*putItem, error) {
 	seen := make(map[string]bool)
 	items := make([]*putItem, 0, len(parts))
 	for _, p := range parts {
-		d, err := parseDocument(p)
+		d, empty, err := parseDocument(p)
 		if err != nil {
 			return nil, err
 		}
@@ -248,7 +226,7 @@ func readDocuments(name string, raw []byte, format string) ([]*putItem, error) {
 			return nil, p.errorf(nil, "work item %s is there twice", text.ID(id))
 		}
 		seen[id] = true
-		items = append(items, &putItem{doc: d, at: fmt.Sprintf("%s:%d", name, p.line(nil))})
+		items = append(items, &putItem{doc: d, empty: empty, at: fmt.Sprintf("%s:%d", name, p.line(nil))})
 	}
 	return items, nil
 }
@@ -256,7 +234,7 @@ func readDocuments(name string, raw []byte, format string) ([]*putItem, error) {
 // tellPlan says what would be put.
 func (w *work) tellPlan(in *putInput) error {
 	for _, p := range in.items {
-		change := p.changes()
+		change := p.told()
 		if w.g.json {
 			err := w.printJSON(map[string]any{"event": "would_put", "work_item_id": p.doc.WorkItem.WorkItemID,
 				"new": p.have == nil, "changes": change, "document": p.doc})

@@ -25,8 +25,10 @@ func newWorkList(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List work items, the latest first",
-		Long: `List work items, the latest first, one a line. Long ids lose their middle and
-long titles their end; --json prints all of everything.`,
+		Long: `List work items, one a line: the latest first by created_at_utc; of one instant the
+higher actionability_score first, then by id. With --order score or priority that comes
+first, and the rest as before. Long ids lose their middle and long titles their end; a
+blocker code that stands several times is counted; --json prints all of everything.`,
 		Example: "  signalbox work list --status requires_attention --status completed\n" +
 			"  signalbox work list --agent agent:kestrel --actionable --json",
 		Args: cobra.NoArgs,
@@ -103,7 +105,7 @@ func (w *work) printRows(l *client.List) error {
 			worker, lease = r.Claim.WorkerAgentUID, leaseLeft(r.Claim.ExpiresAtUTC, now)
 		}
 		t.add(cell(r.WorkItem.WorkItemID), string(r.Status), string(r.WorkItem.Priority), string(r.WorkItem.WorkKind),
-			cell(worker), lease, cells(r.BlockerCodes), text.Clip(text.Line(r.WorkItem.Title), cellText))
+			cell(worker), lease, cells(counted(r.BlockerCodes)), text.Clip(text.Line(r.WorkItem.Title), cellText))
 	}
 	if err := w.printf("%s", t.String()); err != nil {
 		return err

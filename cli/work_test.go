@@ -98,7 +98,7 @@ created_at_utc: 2026-05-16T19:13:02.000Z
 func TestWorkRound(t *testing.T) {
 	t.Parallel()
 	r := newWorkRig(t)
-	if out := r.must(workDocs, "put", "-"); strings.Count(out, "\n") != 2 || !strings.Contains(out, "put work:ask: requires_attention") {
+	if out := r.must(workDocs, "put", "-"); strings.Count(out, "\n") != 2 || !strings.Contains(out, "created work:ask: requires_attention") {
 		t.Errorf("put: %s", out)
 	}
 	r.must(workDocs, "put", "-") // again: no contradiction (H-046)

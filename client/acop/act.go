@@ -99,6 +99,18 @@ func encodePut(act *acop.Act) (*wireAct, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(act.Empty) > 0 {
+		item, err := asMembers(d.WorkItem)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range act.Empty {
+			if _, has := item[name]; !has {
+				item[name] = ""
+			}
+		}
+		body["work_item"] = item
+	}
 	return &wireAct{method: http.MethodPut, path: []string{"work-items"}, body: body}, nil
 }
 

@@ -63,7 +63,11 @@ type Act struct {
 	Evidence     *CompletionEvidence `json:"completion_evidence,omitempty"`
 	Entry        *BlackboardEntry    `json:"entry,omitempty"`
 	Document     *Document           `json:"document,omitempty"`
-	Settings     *SettingsChange     `json:"settings,omitempty"`
+	// Empty names members of the document's work_item that are sent as empty text, which
+	// takes their value away; other members without a value are left out and stay as they
+	// are (D-40).
+	Empty    []string        `json:"empty,omitempty"`
+	Settings *SettingsChange `json:"settings,omitempty"`
 
 	// IfRevision, when not zero, is the revision of the target that the caller
 	// saw; the owner refuses the act when the target has moved on (If-Match).
