@@ -55,8 +55,12 @@ func beginChild(role string) {
 
 // runChild answers raw lines as role says.
 func runChild(role string) {
-	if role == "relay" {
+	switch role {
+	case "relay":
 		runRelay()
+		return
+	case "unsynced":
+		runUnsynced(os.Getenv("PID_FILE"))
 		return
 	}
 	beginChild(role)

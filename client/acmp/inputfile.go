@@ -81,12 +81,11 @@ func (f *inputFile) replace(kept []*piece) error {
 		}
 	}
 	now, err := replaceFile(f.path, b.Bytes())
-	if err != nil {
-		return err
+	if now != nil {
+		f.close()
+		f.f, f.size = now, int64(b.Len())
 	}
-	f.close()
-	f.f, f.size = now, int64(b.Len())
-	return nil
+	return err
 }
 
 // read gives what an earlier run kept. A last line that a crash cut off was not

@@ -42,10 +42,11 @@ func newJournal(path string, r *record) (*journal, error) {
 	}
 	j := &journal{path: path, f: f}
 	if err := j.write(r); err != nil {
-		if fi, statErr := f.Stat(); statErr == nil && fi.Size() == 0 {
-			_ = os.Remove(path) // nothing but our reservation
+		fi, statErr := f.Stat()
+		if j.f != f || statErr == nil && fi.Size() == 0 {
+			_ = os.Remove(path) // the task is not sent: no later run may take it up
 		}
-		f.Close()
+		j.close()
 		return nil, err
 	}
 	return j, nil
@@ -84,16 +85,17 @@ func (j *journal) write(r *record) error {
 		return err
 	}
 	f, err := replaceFile(j.path, append(b, '\n'))
-	if err != nil {
-		return err
+	if f != nil {
+		j.f.Close()
+		j.f = f
 	}
-	j.f.Close()
-	j.f = f
-	return nil
+	return err
 }
 
 // replaceFile makes b the content of path, durably and at one instant, and gives
-// the new file, locked. Only one may do so at a time.
+// the new file, locked. Only one may do so at a time. With an error, a file says that
+// it stands at path already, and that a crash of the machine may still bring the one
+// before it back.
 func replaceFile(path string, b []byte) (*os.File, error) {
 	tmp := path + tempExt
 	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -117,11 +119,7 @@ func replaceFile(path string, b []byte) (*os.File, error) {
 		_ = os.Remove(tmp)
 		return nil, err
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return f, syncDir(filepath.Dir(path))
 }
 
 // tempExt ends the name of a file that is to take the place of another.
