@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,20 +53,26 @@ func newTokenCommand(g *globals) *cobra.Command {
 	add.Flags().StringVar(&role, "role", "", "worker, producer, lead, orchestrator or reader")
 	add.Flags().StringVar(&out, "out", "", "write the token to this file, readable for you alone, and print none of it")
 	_ = add.MarkFlagRequired("role")
-	cmd.AddCommand(add, &cobra.Command{
+	force := false
+	revoke := &cobra.Command{
+		Use:   "revoke IDENTITY",
+		Short: "Take all tokens of an identity away",
+		Long: "Take all tokens of an identity away. The last identity that is a lead or an\n" +
+			"orchestrator keeps its own, for nobody else may grant, accept or revoke work,\n" +
+			"unless --force is given. Somebody always keeps a token.",
+		Args: cobra.ExactArgs(1),
+
+		ValidArgsFunction: completeIdentities(list),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.tokenRevoke(cmd.Context(), list(), args[0], force)
+		},
+	}
+	revoke.Flags().BoolVar(&force, "force", false, "also the last lead's, as where leads come in by other means")
+	cmd.AddCommand(add, revoke, &cobra.Command{
 		Use:   "list",
 		Short: "List who may come in",
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return g.tokenList(list()) },
-	}, &cobra.Command{
-		Use:   "revoke IDENTITY",
-		Short: "Take all tokens of an identity away",
-		Args:  cobra.ExactArgs(1),
-
-		ValidArgsFunction: completeIdentities(list),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.tokenRevoke(cmd.Context(), list(), args[0])
-		},
 	})
 	return cmd
 }
@@ -134,8 +142,17 @@ func (g *globals) tokenAdd(ctx context.Context, path, identity string, role acop
 	if err := usableOut(out, path); err != nil {
 		return failf(exitUsage, "--out %s: %w", text.Line(out), err)
 	}
+	if _, err := new(owner.Tokens).Add(identity, role); err != nil {
+		return failf(exitUsage, "%w", err)
+	}
 	var token string
 	err := changeTokens(ctx, path, func(t *owner.Tokens) (err error) {
+		for _, c := range t.Callers() {
+			if c.Identity == identity && c.Role != role {
+				return fmt.Errorf("%s is %s in %s, and nobody has two roles; choose another name, or first take its tokens away with `signalbox token revoke %s`",
+					text.ID(identity), c.Role, path, shellLine([]string{identity}))
+			}
+		}
 		if token, err = t.Add(identity, role); err != nil || out == "" {
 			return err
 		}
@@ -181,14 +198,21 @@ func (g *globals) tokenList(path string) error {
 	return printed(fmt.Fprint(g.sys.Stdout, rows.String()))
 }
 
-func (g *globals) tokenRevoke(ctx context.Context, path, identity string) error {
+func (g *globals) tokenRevoke(ctx context.Context, path, identity string, force bool) error {
 	n := 0
+	nobody := fmt.Errorf("there is no token for %s in %s; `signalbox token list` shows whose there are", text.ID(identity), path)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return failf(exitFailed, "%w", nobody) // and no folder is made for it
+	}
 	err := changeTokens(ctx, path, func(t *owner.Tokens) error {
-		if n = t.Revoke(identity); n == 0 {
-			return fmt.Errorf("there is no token for %s in %s; `signalbox token list` shows whose there are", text.ID(identity), path)
-		}
-		if t.Len() == 0 {
+		led := leads(t)
+		switch n = t.Revoke(identity); {
+		case n == 0:
+			return nobody
+		case t.Len() == 0:
 			return fmt.Errorf("%s has the last token of %s, and nobody could come in; add another one first", text.ID(identity), path)
+		case led && !leads(t) && !force:
+			return fmt.Errorf("%s is the last lead of %s, and nobody could grant or accept work; add another one first with `signalbox token add NAME --role lead`, or take it away all the same with --force", text.ID(identity), path)
 		}
 		return nil
 	})
@@ -200,6 +224,11 @@ func (g *globals) tokenRevoke(ctx context.Context, path, identity string) error 
 	}
 	fmt.Fprintf(g.sys.Stderr, "%s taken away from %s\n", plural(n, "token", "tokens"), text.ID(identity))
 	return nil
+}
+
+// leads reports whether one of the list may decide as a lead does.
+func leads(t *owner.Tokens) bool {
+	return slices.ContainsFunc(t.Callers(), func(c owner.Caller) bool { return c.Role.LeadVerbs() })
 }
 
 // changeTokens rewrites a tokens file as a whole, for this user alone. Two that

@@ -71,11 +71,11 @@ func TestTokenCommand(t *testing.T) {
 	if out, _ := run(0, "list"); !strings.Contains(out, "worker 7") || !strings.Contains(out, localLead) || strings.Contains(out, token) {
 		t.Errorf("list: %s", out)
 	}
-	if _, errs := run(1, "add", "worker 7", "--role", "lead"); !strings.Contains(errs, "two roles") {
+	if _, errs := run(1, "add", "worker 7", "--role", "lead"); !strings.Contains(errs, "worker 7 is worker in") || !strings.Contains(errs, "signalbox token revoke 'worker 7'") {
 		t.Errorf("a second role: %s", errs)
 	}
 	run(2, "add", "x", "--role", "boss")
-	run(1, "add", "x\x1b[2J", "--role", "lead")
+	run(2, "add", "x\x1b[2J", "--role", "lead")
 	run(1, "revoke", "nobody")
 
 	// A bad file changes nothing and is told.
@@ -98,6 +98,26 @@ func TestTokenCommand(t *testing.T) {
 	}
 	if _, errs := run(1, "revoke", localLead); !strings.Contains(errs, "last token") {
 		t.Errorf("the last one: %s", errs)
+	}
+	// The last lead stays while others come in, too.
+	run(0, "add", "worker 8", "--role", "worker")
+	if _, errs := run(1, "revoke", localLead); !strings.Contains(errs, "is the last lead of") || !strings.Contains(errs, "--force") {
+		t.Errorf("the last lead: %s", errs)
+	}
+	if !comesIn(lead) {
+		t.Error("the lead's token went all the same")
+	}
+	run(0, "add", "boss", "--role", "orchestrator")
+	run(0, "revoke", localLead)
+	run(0, "revoke", "boss", "--force")
+	if _, errs := run(1, "revoke", "worker 8", "--force"); !strings.Contains(errs, "last token") {
+		t.Errorf("the very last one: %s", errs)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "typo", "tokens.yaml")
+	run(1, "revoke", "worker 8", "--tokens", elsewhere)
+	run(2, "add", " ", "--role", "worker", "--tokens", elsewhere)
+	if _, err := os.Stat(filepath.Dir(elsewhere)); err == nil {
+		t.Error("a refused command made a folder")
 	}
 	if code := s.stop(syscall.SIGTERM); code != 0 {
 		t.Errorf("ended with %d", code)
