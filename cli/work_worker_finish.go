@@ -193,13 +193,18 @@ func (h *held) complete(life, lease context.Context, res *runResult, how string)
 	}
 	defer c.Close()
 	res.Outcome = runHeld // until the owner says otherwise
-	_, err = c.Do(lease, acop.Act{Verb: acop.VerbComplete, ClaimID: h.claim.ClaimID, Evidence: h.ev})
+	ctx, stop := h.signals.until(lease)
+	defer stop()
+	_, err = c.Do(ctx, acop.Act{Verb: acop.VerbComplete, ClaimID: h.claim.ClaimID, Evidence: h.ev})
 	var lost *client.LostError
+	var refused *acop.Error
 	switch cause := context.Cause(lease); {
 	case err == nil:
 	case errors.As(cause, &lost):
 		res.Outcome, res.Reason = runLost, h.lossWords(life, &outcomeOfRun{}, lost)
 		return failf(exitFailed, "run %s: %s: %s, but the lease was lost before the item could be completed: %s", text.ID(h.item), h.called(), how, res.Reason)
+	case h.signals.ctx.Err() != nil && !errors.As(err, &refused):
+		return also(interruption(context.Cause(h.signals.ctx)), "; whether "+text.ID(h.item)+" is completed the owner did not say: `signalbox work show` tells")
 	default:
 		res.Reason = shortly(err)
 		return failf(exitFailed, "run %s: %s: %s, but the item is not completed: %s; it is held until its lease ends", text.ID(h.item), h.called(), how, res.Reason)
@@ -210,7 +215,9 @@ func (h *held) complete(life, lease context.Context, res *runResult, how string)
 	if last := h.out.last(); h.f.contents && last != "" {
 		details = "Its last line: " + last
 	}
-	if _, err := w.postNote(life, h.item, h.called()+": "+how, details); err != nil {
+	ctx, stopNote := h.signals.until(life) // the lease is over
+	defer stopNote()
+	if _, err := w.postNote(ctx, h.item, h.called()+": "+how, details); err != nil {
 		return workError("run "+h.item+": the item is completed, but the note on how is not posted", err)
 	}
 	h.remark("%s: %s; %s is completed", h.called(), how, text.ID(h.item))

@@ -48,8 +48,10 @@ say that the item is done; --complete does so at once, with how long it took as 
 on the blackboard. When the command fails, the item is released with the reason. The
 command may complete or release the item itself.
 
-What the command prints goes through; with --json all of it goes to standard error, and
-standard output gets one object at the end. It has the environment of work run, with
+What the command prints goes through, and what work run has to say goes to standard
+error. With --json all of the command's output goes there too, and standard output gets
+one object at the end, with its exit status: exit code 1 stands for a command that failed
+as for a lease that was lost. The command has the environment of work run, with
 SIGNALBOX_WORK_ITEM and SIGNALBOX_CLAIM, so that signalbox in it is the same worker. It
 reads standard input unless that is a terminal.`,
 		Example: "  signalbox work run work:shop/checkout --token-file worker-7.token -- make test\n" +
@@ -75,14 +77,15 @@ reads standard input unless that is a terminal.`,
 // held is one run of a command under a claim.
 type held struct {
 	*work
-	f     *runFlags
-	item  string
-	claim acop.Claim
-	argv  []string
-	log   *slog.Logger
-	out   *meter
-	ev    *acop.CompletionEvidence
-	begin time.Time
+	f       *runFlags
+	item    string
+	claim   acop.Claim
+	argv    []string
+	log     *slog.Logger
+	signals *caught
+	out     *meter
+	ev      *acop.CompletionEvidence
+	begin   time.Time
 }
 
 const (
@@ -124,11 +127,12 @@ func (g *globals) workRun(ctx context.Context, f *runFlags, id string, argv []st
 		g.remark("%s is not suspended: its lease would end meanwhile; ctrl+c ends it", text.ID(id))
 	})
 	defer signals.stop()
+	h.signals = signals
 	from, err := h.take(signals.ctx)
 	if err != nil {
 		return signals.reason(workError("run "+id, err))
 	}
-	return h.run(ctx, signals, from)
+	return h.run(ctx, from)
 }
 
 // take gets the claim and tells from when on, by our clock, its lease counts.
@@ -187,7 +191,7 @@ func (h *held) leaseStart(ctx context.Context, me string) time.Time {
 }
 
 // run is the command under the lease, and what is to be done behind it.
-func (h *held) run(ctx context.Context, signals *caught, from time.Time) error {
+func (h *held) run(ctx context.Context, from time.Time) error {
 	life := context.WithoutCancel(ctx)
 	lease, keeper := h.c.Keep(life, client.KeepOptions{Claim: h.claim, GrantedFrom: from})
 	defer keeper.Stop()
@@ -195,7 +199,7 @@ func (h *held) run(ctx context.Context, signals *caught, from time.Time) error {
 	defer end(nil)
 	unlease := context.AfterFunc(lease, func() { end(context.Cause(lease)) })
 	defer unlease()
-	uncatch := context.AfterFunc(signals.ctx, func() { end(context.Cause(signals.ctx)) })
+	uncatch := context.AfterFunc(h.signals.ctx, func() { end(context.Cause(h.signals.ctx)) })
 	defer uncatch()
 	watching, stopWatching := context.WithCancel(run)
 	defer stopWatching()
@@ -237,7 +241,10 @@ func (h *held) program() *acmp.Program {
 
 // environment is ours and what lets signalbox in the command be the same worker.
 func (h *held) environment() []string {
-	env := append(os.Environ(), "SIGNALBOX_WORK_ITEM="+h.item, "SIGNALBOX_CLAIM="+h.claim.ClaimID, "SIGNALBOX_SERVER="+h.c.BaseURL())
+	env := append(os.Environ(), "SIGNALBOX_WORK_ITEM="+h.item, "SIGNALBOX_CLAIM="+h.claim.ClaimID)
+	if h.g.server != "" {
+		env = append(env, "SIGNALBOX_SERVER="+h.g.server)
+	}
 	if h.g.tokenFile != "" {
 		path := h.g.tokenFile
 		if abs, err := filepath.Abs(path); err == nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -83,10 +84,14 @@ type running struct {
 }
 
 // start starts `work run` as jay; args begin with the id of the item.
-func (r *runRig) start(args ...string) *running {
+func (r *runRig) start(args ...string) *running { return r.startBy(nil, args...) }
+
+// startBy starts it through another program.
+func (r *runRig) startBy(by []string, args ...string) *running {
 	r.t.Helper()
 	u := &running{t: r.t, done: make(chan struct{})}
-	u.cmd = exec.Command(binary(r.t), append([]string{"work", "run", "--server", r.owner.url, "--token-file", r.jay}, args...)...)
+	argv := slices.Concat(by, []string{binary(r.t), "work", "run", "--server", r.owner.url, "--token-file", r.jay}, args)
+	u.cmd = exec.Command(argv[0], argv[1:]...)
 	u.cmd.Env = append(os.Environ(), "FAMILY="+r.familyNotes, "PATH="+filepath.Dir(binary(r.t))+":"+os.Getenv("PATH"),
 		"XDG_STATE_HOME="+r.t.TempDir(), "XDG_CONFIG_HOME="+r.t.TempDir())
 	u.cmd.Stdout, u.cmd.Stderr = &u.out, &u.err
@@ -364,6 +369,26 @@ func TestRunInterrupted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What was ignored when it began, as SIGHUP is under nohup, does not end it.
+func TestRunUnderNohup(t *testing.T) {
+	t.Parallel()
+	r := newRunRig(t)
+	open := filepath.Join(t.TempDir(), "open")
+	u := r.startBy([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh"}, "work:a", "--complete", "--", "sh", "-c", "until [ -e "+open+" ]; do sleep 0.05; done")
+	waitUntil(t, "the claim", func() bool { return r.detail("work:a").Item.Status() == acop.StatusInProgress })
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTSTP} {
+		if err := u.cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The second signal is answered, so that the first one has had its effect, if any.
+	waitUntil(t, "the remark", func() bool { return strings.Contains(u.err.String(), "is not suspended") })
+	if err := os.WriteFile(open, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.ends(exitOK, "work:a is completed")
 }
 
 // A reader that goes away does not cost the work.

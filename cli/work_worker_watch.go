@@ -158,12 +158,17 @@ type caught struct {
 }
 
 // catchSignals lets the first signal that asks a program to end end the context, and
-// the second one the program. suspended is called when a terminal asks to suspend it,
+// the second one the program. What was ignored when the program began, as SIGHUP is
+// under nohup, stays ignored. suspended is called when a terminal asks to suspend it,
 // which it does not do.
 func catchSignals(parent context.Context, suspended func()) *caught {
 	ctx, cancel := context.WithCancelCause(parent)
 	ends := make(chan os.Signal, 1)
-	signal.Notify(ends, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(ends, s)
+		}
+	}
 	others := make(chan os.Signal, 1)
 	// A reader of the output that goes away must be an error to us, not our end.
 	signal.Notify(others, append(suspendSignals(), syscall.SIGPIPE)...)
@@ -183,6 +188,13 @@ func catchSignals(parent context.Context, suspended func()) *caught {
 		}
 	}()
 	return &caught{ctx: ctx, stop: func() { cancel(nil); signal.Stop(ends); signal.Stop(others) }}
+}
+
+// until is ctx that ends with the first signal as well.
+func (c *caught) until(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	unhook := context.AfterFunc(c.ctx, cancel)
+	return ctx, func() { unhook(); cancel() }
 }
 
 // reason is err, or the signal where that ended it.

@@ -7,7 +7,8 @@
 // the quotes of layer 6. It reads ACMP's own messages itself, before the Go MCP SDK,
 // which answers all the rest of MCP: a handler in front of the SDK's on HTTP, a filter
 // on lines on stdio. Both write through the same guarded writer as the SDK, so that
-// messages never mix.
+// messages never mix. [Program] runs a command without a task, with the same guard
+// against what might outlive it.
 //
 //	invoke --envelope, enter--> table --launch: checks (D-09)--> task <-- handler (goroutine)
 //	                              ^                                |
