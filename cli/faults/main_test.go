@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http/httptest"
@@ -26,6 +27,8 @@ func TestMain(m *testing.M) {
 		runPipe(spec)
 		os.Exit(0)
 	}
+	// The links wait more than they compute. A -parallel on the command line wins.
+	_ = flag.Set("test.parallel", "8")
 	os.Exit(m.Run())
 }
 

@@ -53,6 +53,7 @@ func TestHTTPLink(t *testing.T) {
 	for name, f := range links {
 		for proxy, through := range map[string]func(*testing.T, string, faults, *dice) string{"events": eventProxy, "bytes": tcpProxy} {
 			t.Run(name+"/"+proxy, func(t *testing.T) {
+				t.Parallel()
 				did := &tally{}
 				for seed := range uint64(seeds) {
 					r := &runs{}
@@ -74,6 +75,7 @@ func TestHTTPLink(t *testing.T) {
 func TestHTTPInput(t *testing.T) {
 	for name, f := range links {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			did := &tally{}
 			for seed := range uint64(seeds) {
 				r := &runs{}
@@ -114,6 +116,7 @@ func TestStdioLink(t *testing.T) {
 	}
 	for name, f := range links {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			reports := t.TempDir()
 			t.Cleanup(func() { // the last: the children have ended
 				if m := f.missing(reported(t, reports), true); m != nil {
