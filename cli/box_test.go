@@ -236,33 +236,6 @@ func TestSignalsAndSuspend(t *testing.T) {
 	normal(s, "after quitting")
 }
 
-// Who comes back after a task has ended reads its output: it is listed as one of
-// an earlier run, and its transcript is on the disk.
-func TestEarlierTasksAreThereAfterARestart(t *testing.T) {
-	t.Parallel()
-	r := newLeadRig(t, 160, 40)
-	s := r.screen
-	s.waitText("NEEDS YOU", "lead-01")
-	s.keys("i")
-	s.waitText("Invoke", "echo")
-	s.keys("Down", "Enter")
-	s.typed("kept for the morning")
-	s.keys("Enter")
-	s.keys("3")
-	s.waitText("completed", "kept for the morning", "took")
-	s.keys("q")
-	s.waitText("exit code 0")
-	r.sit(160, 40)
-	s = r.screen
-	s.waitText("NEEDS YOU", "lead-01")
-	s.keys("3")
-	s.waitText("completed", "echo", "run by signalbox, process", "It ended before this program began")
-	s.keys("o")
-	s.waitText("kept for the morning", "WHOLE OUTPUT")
-	s.keys("q")
-	s.waitText("exit code 0")
-}
-
 // B88, B91: however the window was resized before, a signal and ctrl+z leave no cell
 // of the dashboard behind.
 func TestNothingStaysBehindAfterAResize(t *testing.T) {
@@ -319,66 +292,4 @@ func TestNothingStaysBehindAfterAResize(t *testing.T) {
 	s.keys("q")
 	s.waitFor("the shell's prompt", func(shown string) bool { return strings.HasSuffix(strings.TrimSpace(shown), "$ '") })
 	clean(s, "after quitting")
-}
-
-// The trouble a task ended in waits for a person beyond a restart, until somebody
-// has seen it; then it does not come back.
-func TestTroubleIsThereUntilItIsSeen(t *testing.T) {
-	t.Parallel()
-	r := newLeadRig(t, 160, 40)
-	again := func() {
-		r.screen.keys("q")
-		r.screen.waitText("exit code 0")
-		r.sit(160, 40)
-		r.screen.waitText("NEEDS YOU", "lead-01", "1/1 providers")
-	}
-	r.screen.waitText("NEEDS YOU (0)", "lead-01")
-	r.screen.keys("i")
-	r.screen.waitText("Invoke", "wrong")
-	r.screen.keys("Down", "Down", "Enter", "Enter")
-	r.screen.waitText("─ Tasks", "✗ failed")
-	r.screen.keys("1")
-	r.screen.waitText("NEEDS YOU (1)", "wrong", "its work was not done")
-	again()
-	r.screen.waitText("NEEDS YOU (1)", "wrong", "its work was not done")
-	r.screen.keys("V")
-	r.screen.waitText("NEEDS YOU (0)", "it stays on the Tasks screen")
-	r.screen.keys("6")
-	r.screen.waitText("seen: task:")
-	again()
-	r.screen.keys("3")
-	r.screen.waitText("wrong", "✗ failed", "ended", "internal (-33099)")
-	r.screen.keys("o")
-	r.screen.waitText("halfway")
-	r.screen.keys("1")
-	r.screen.waitText("NEEDS YOU (0)")
-	r.screen.keys("q")
-	r.screen.waitText("exit code 0")
-}
-
-// A task that ends while nobody looks is taken up by the next dashboard, with all of
-// its output and its outcome: nothing of it runs twice.
-func TestATaskEndsWhileNobodyLooks(t *testing.T) {
-	t.Parallel()
-	r := newLeadRig(t, 160, 40)
-	r.screen.waitText("NEEDS YOU", "lead-01")
-	r.screen.keys("i")
-	r.screen.waitText("Invoke", "slow")
-	r.screen.keys("Down", "Down", "Down", "Enter", "Enter")
-	r.screen.waitText("─ Tasks", "running", "begun")
-	r.screen.keys("q")
-	r.screen.waitText("1 task is running", "attached again")
-	r.screen.keys("y")
-	r.screen.waitText("exit code 0")
-	r.file("go", "")
-	waitUntil(t, "the task to end", func() bool { _, err := os.Stat(filepath.Join(r.dir, "gone")); return err == nil })
-	r.sit(160, 40)
-	r.screen.waitText("NEEDS YOU", "lead-01")
-	r.screen.keys("3")
-	shown := r.screen.waitText("completed", "begun", "all done")
-	if n := strings.Count(shown, "begun"); n != 1 {
-		t.Errorf("it begins %d times:\n%s", n, shown)
-	}
-	r.screen.keys("q")
-	r.screen.waitText("exit code 0")
 }

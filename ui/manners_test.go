@@ -20,7 +20,7 @@ import (
 func TestStartAndQuit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := open(t, ui.Options{Server: "http://box:7700"}, uitest.Options{W: 120, H: 40})
-		r.Must("1 Queue", "connecting", "Nothing is known to need you.", "? keys")
+		r.Must("1 Queue", "connecting", "Nothing is known to need you", "? keys")
 		if !r.AltScreen() || r.Title() != "signalbox" {
 			t.Errorf("alternate screen %v, title %q", r.AltScreen(), r.Title())
 		}
@@ -171,7 +171,7 @@ func TestFilter(t *testing.T) {
 		r.Must("NEEDS YOU (5)")
 		r.Keys("/")
 		r.Type("nothing fits this")
-		r.Must("No ask fits the filter.")
+		r.Must("Nothing fits the filter")
 		r.Keys("esc")
 		r.Must("NEEDS YOU (5)")
 	})

@@ -90,14 +90,14 @@ func askCases() []askCase {
 			free, "ask gone: decide " + askedItem},
 		{fleet.AskGrant, theOne(acop.VerbIntent, acop.StatusReady, func(it *acop.Item) { uitest.Intent(it, "worker-7", time.Now()) }),
 			[]string{"? grant", "worker-7", askedItem, "3m"},
-			[]string{"grant, severity medium, for 3m", "worker-7 waits; the request runs out unanswered", "who worker-7", "runs out", "in 12m00", "work:behind"},
+			[]string{"grant, severity medium, for 3m", "the request runs out; worker-7 has to ask again", "who worker-7", "runs out", "in 12m00", "work:behind"},
 			theOne(acop.VerbGrant, acop.StatusClaimed, func(it *acop.Item) { uitest.Lease(it, "worker-7", time.Hour, 0, time.Now()) }),
 			"ask gone: grant " + askedItem},
 		{fleet.AskAccept, theOne(acop.VerbComplete, acop.StatusCompleted, func(it *acop.Item) {
 			it.Completion = &acop.Completion{CompletedBy: "worker-7", CompletedAtUTC: acop.NewTime(time.Now())}
 		}),
 			[]string{"✓ accept", askedItem, "no evidence required", "12m"},
-			[]string{"accept, severity medium, for 12m", "it stays completed; its artifacts are not released; 1 item waits behind it", "worker-7"},
+			[]string{"accept, severity medium, for 12m", "it stays completed; nobody may build on it; 1 item waits behind it", "worker-7"},
 			theOne(acop.VerbAccept, acop.StatusAccepted, nil), "ask gone: accept " + askedItem},
 		{fleet.AskLease, theOne(acop.VerbGrant, acop.StatusInProgress, func(it *acop.Item) {
 			uitest.Lease(it, "worker-7", 10*time.Minute, 9*time.Minute, time.Now())
@@ -123,7 +123,7 @@ func askCases() []askCase {
 			r.posted(acop.BlackboardEntry{EntryID: "entry:q", EntryKind: acop.EntryReviewRequest, AuthorAgentUID: "worker-7", Summary: "is this the right seam?"})
 		},
 			[]string{"? review", "is this the right seam?", "5m"},
-			[]string{"review, severity medium, for 5m", "worker-7 gets no answer", "work:behind"},
+			[]string{"review, severity medium, for 5m", "worker-7 waits for an answer", "work:behind"},
 			func(r *rig) {
 				r.posted(acop.BlackboardEntry{EntryID: "entry:a", EntryKind: acop.EntryDecision, AuthorAgentUID: "lead-02", Summary: "yes"})
 			}, "ask gone: review " + askedItem},
@@ -141,7 +141,7 @@ func askCases() []askCase {
 			})
 		},
 			[]string{"$ budget", "task_th", "rotate-keys"},
-			[]string{"budget, severity medium", "it was not run; it needs a higher ceiling or another provider", "asks for 0.5 CU against a ceiling of 0.1 CU", "on local"},
+			[]string{"budget, severity medium", "it stays undone; it needs a higher ceiling or another provider", "asks for 0.5 CU against a ceiling of 0.1 CU", "on local"},
 			func(r *rig) { r.Keys("V") }, "seen: budget:task_the_one, budget"},
 		{fleet.AskUnreachable, func(r *rig) { r.link(fleet.LinkDegraded) },
 			[]string{"○ unreachable", "owner"},

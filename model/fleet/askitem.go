@@ -91,7 +91,7 @@ func acceptAsk(s *State, item *acop.Item) *Ask {
 		Kind: AskAccept, Since: s.FromOwner(item.StatusSinceUTC),
 		Severity:    weigh(SeverityMedium, item),
 		Detail:      "no evidence required",
-		Consequence: "it stays completed; its artifacts are not released" + waits(s.Blocks(item.ID())),
+		Consequence: "it stays completed; nobody may build on it" + waits(s.Blocks(item.ID())),
 		Reason:      string(acop.StatusCompleted),
 	}
 	if len(m.Rows) > 0 {
@@ -149,7 +149,7 @@ func grantAsk(s *State, item *acop.Item, in *acop.Intent) *Ask {
 		Target: Target{TargetIntent, ci.ClaimIntentID}, IntentID: ci.ClaimIntentID,
 		Due:         s.FromOwner(in.ExpiresUTC),
 		Severity:    weigh(SeverityMedium, item),
-		Consequence: ci.WorkerAgentUID + " waits; the request runs out unanswered",
+		Consequence: "the request runs out; " + ci.WorkerAgentUID + " has to ask again",
 		Reason:      string(acop.IntentWaiting),
 		Key:         string(AskGrant) + ":" + item.ID() + "\x00" + ci.ClaimIntentID,
 	}
@@ -175,7 +175,7 @@ func reviewAsk(s *State, item *acop.Item, entryID string) *Ask {
 		Severity:    weigh(SeverityMedium, item),
 		Title:       cmp.Or(e.Summary, title(item)),
 		Detail:      e.Details,
-		Consequence: e.AuthorAgentUID + " gets no answer",
+		Consequence: e.AuthorAgentUID + " waits for an answer",
 		Reason:      string(acop.EntryReviewRequest),
 		Key:         string(AskReview) + ":" + e.EntryID,
 	}

@@ -101,7 +101,7 @@ func liveTaskAsk(t *Task, now time.Time) (Ask, bool) {
 	if c := t.CancelRequestedAt; !c.IsZero() && now.Sub(c) >= CancelPatience {
 		a := taskAsk(t, "cancel", SeverityHigh, c)
 		a.Detail = "cancel not acknowledged"
-		a.Consequence = "the provider may still be at work on it"
+		a.Consequence = "the provider may still be at work on it and charge for it"
 		a.Due = t.Deadline
 		return a, true
 	}
@@ -115,7 +115,7 @@ func liveTaskAsk(t *Task, now time.Time) (Ask, bool) {
 	if near := deadlineNear(t); !near.IsZero() && !now.Before(near) {
 		a := taskAsk(t, "deadline", SeverityMedium, near)
 		a.Detail = "the deadline is near"
-		a.Consequence = "it fails with timeout, whatever it has done"
+		a.Consequence = "it ends with a timeout, whatever it has done by then"
 		a.Due = t.Deadline
 		return a, true
 	}
@@ -156,22 +156,22 @@ func endedTaskAsk(t *Task) *Ask {
 	case t.ProofCheck == acmp.ProofDiffers:
 		a = taskAsk(t, "proof", SeverityHigh, t.EndedAt)
 		a.Detail = "the proof does not match the output"
-		a.Consequence = "the output may not be what was computed"
+		a.Consequence = "its output stays, and may not be what was computed"
 	case t.Err == nil || t.State == acmp.StateCancelled:
 		return nil
 	case t.Err.Code == acmp.CodeBudgetExceeded:
 		a = taskAsk(t, "budget", SeverityMedium, t.EndedAt)
 		a.Kind, a.Key = AskBudget, string(AskBudget)+":"+t.ID
 		a.Detail = budgetDetail(t)
-		a.Consequence = "it was not run; it needs a higher ceiling or another provider"
+		a.Consequence = "it stays undone; it needs a higher ceiling or another provider"
 	case t.Err.Local && t.Err.Code != acmp.CodeTimeout && t.Err.Code != acmp.CodeFeatureUnsupported:
 		a = taskAsk(t, "violation", SeverityHigh, t.EndedAt)
 		a.Detail = t.Err.Message
-		a.Consequence = "the output cannot be relied on"
+		a.Consequence = "its output stays, and cannot be relied on"
 	default:
 		a = taskAsk(t, "failed", SeverityMedium, t.EndedAt)
 		a.Detail = t.Err.Brief()
-		a.Consequence = "its work was not done"
+		a.Consequence = "it stays undone; nothing runs it again by itself"
 	}
 	return &a
 }

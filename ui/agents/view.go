@@ -72,11 +72,11 @@ func (s *Screen) View(c *screen.Ctx) string {
 func (s *Screen) empty(c *screen.Ctx) string {
 	if s.text != "" && s.cache.all > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			kit.Plural(s.cache.all, "worker or provider is", "workers and providers are")+" hidden by: "+text.Line(s.text), "Press / to change the filter.")
+			kit.Plural(s.cache.all, "worker or provider is", "workers and providers are")+" hidden by: "+text.Line(s.text), "esc clears it, / changes it.")
 	}
 	return pane.Empty(c.Styles, c.W, c.H, "No agents yet", pane.OwnerLine(c.State.Link, c.Now),
-		"A worker appears here with its first claim: lease, renewals, heartbeats and progress.",
-		"A provider appears here as soon as it is configured:",
+		"A worker appears here with its first claim, a provider as soon as it is configured.",
+		"signalbox mcp config  prints what an agent needs to claim work",
 		"signalbox provide  makes any command a capability that can be run")
 }
 

@@ -130,7 +130,12 @@ func noteOf(c *screen.Ctx, it *acop.Item) (string, theme.Style) {
 		return fmt.Sprintf("%s %d asked to claim", st.G.Query, n), st.Wait
 	}
 	switch it.Status() {
-	case acop.StatusBlocked, acop.StatusRequiresAttention:
+	case acop.StatusRequiresAttention:
+		if len(it.Blockers) == 0 {
+			return "waits for a decision", st.Text
+		}
+		return blockers(c, it)
+	case acop.StatusBlocked:
 		if len(it.Blockers) == 0 {
 			return "no blocker given", st.Warn
 		}

@@ -63,7 +63,7 @@ func (s *Screen) View(c *screen.Ctx) string {
 func (s *Screen) empty(c *screen.Ctx) string {
 	if s.text != "" && len(c.State.Items) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			kit.Plural(s.arr.total, "item is", "items are")+" hidden by: "+text.Line(s.text), "Press / to change the filter.")
+			kit.Plural(s.arr.total, "item is", "items are")+" hidden by: "+text.Line(s.text), "esc clears it, / changes it.")
 	}
 	lines := []string{pane.OwnerLine(c.State.Link, c.Now)}
 	if c.State.Link.State == fleet.LinkLive {
@@ -71,7 +71,7 @@ func (s *Screen) empty(c *screen.Ctx) string {
 			"Every unit of work that agents share is a card here, from ready to accepted.",
 			"n  makes a work item here",
 			"signalbox work put FILE  puts one from a shell or a script",
-			"Agents find the next ready item, claim it and report through the same owner.")
+			"signalbox mcp config  prints what an agent needs to claim them and report")
 	}
 	return pane.Empty(c.Styles, c.W, c.H, "No work items yet", lines...)
 }

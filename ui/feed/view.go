@@ -61,12 +61,12 @@ func (s *Screen) note(c *screen.Ctx, n int) string {
 func (s *Screen) empty(c *screen.Ctx) string {
 	if s.Filter() != "" && len(c.State.Entries) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			kit.Plural(len(c.State.Entries), "entry is", "entries are")+" hidden by: "+text.Line(s.Filter()), "Press / to change the filter.")
+			kit.Plural(len(c.State.Entries), "entry is", "entries are")+" hidden by: "+text.Line(s.Filter()), "esc clears it, / changes it.")
 	}
 	lines := []string{pane.OwnerLine(c.State.Link, c.Now)}
 	if c.State.Link.State == fleet.LinkLive {
 		lines = append(lines, "What agents and people note about work items appears here as it comes: findings, risks, decisions, requests for review.",
-			"p  posts an entry about the selected item (on the board or the queue)")
+			"p  on a row of the queue or the board posts one about its item")
 	}
 	return pane.Empty(c.Styles, c.W, c.H, "No entries yet", lines...)
 }

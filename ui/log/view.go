@@ -52,7 +52,7 @@ func (s *Screen) View(c *screen.Ctx) string {
 func (s *Screen) empty(c *screen.Ctx) string {
 	if s.Filter() != "" && len(c.State.Log) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			kit.Plural(len(c.State.Log), "line is", "lines are")+" hidden by: "+text.Line(s.Filter()), "Press / to change the filter.")
+			kit.Plural(len(c.State.Log), "line is", "lines are")+" hidden by: "+text.Line(s.Filter()), "esc clears it, / changes it.")
 	}
 	if s.brief && len(c.State.Log) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing but signs of life", kit.Plural(len(c.State.Log), "heartbeat or renewal is", "heartbeats and renewals are")+" hidden; v shows them.")

@@ -42,7 +42,10 @@ func arrange(w, h, asks, tasks int) plan {
 		// Below the asks: they take what they need, and leave it six lines.
 		ah := min(asks+1, lh-6)
 		if asks == 0 {
-			ah = lh / 2 // for what is said instead
+			ah = lh // for what is said instead; there is nothing to tell more of
+			if tasks > 0 {
+				ah = lh / 2
+			}
 		}
 		p.context = rect{0, ah, left, lh - ah}
 		lh = ah

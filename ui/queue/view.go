@@ -210,15 +210,15 @@ func (s *Screen) empty(c *screen.Ctx, w, h int) string {
 	}
 	switch {
 	case s.snoozed:
-		return pane.Empty(c.Styles, w, h, "Nothing is snoozed.", "m on an ask puts it aside; z goes back to the queue.")
+		return pane.Empty(c.Styles, w, h, "Nothing is snoozed", "m on an ask puts it aside; z goes back to the queue.")
 	case !s.query.Empty():
-		return pane.Empty(c.Styles, w, h, "No ask fits the filter.", "esc clears it.")
+		return pane.Empty(c.Styles, w, h, "Nothing fits the filter", "esc clears it, / changes it.")
 	case c.State.Link.State != fleet.LinkLive:
-		return pane.Empty(c.Styles, w, h, "Nothing is known to need you.", pane.OwnerLine(c.State.Link, c.Now))
+		return pane.Empty(c.Styles, w, h, "Nothing is known to need you", pane.OwnerLine(c.State.Link, c.Now))
 	}
-	return pane.Empty(c.Styles, w, h, "Nothing needs you.",
-		"Requests, decisions, finished work and trouble come here by themselves, the worst first.",
-		"n makes a work item, i invokes a capability, 2 shows the board.", pane.OwnerLine(c.State.Link, c.Now))
+	return pane.Empty(c.Styles, w, h, "Nothing needs you", pane.OwnerLine(c.State.Link, c.Now),
+		"What waits for a person comes here by itself, the worst first: decisions, requests, finished work, trouble.",
+		"n  makes a work item; 2 shows all of them", "i  runs a capability of a provider as a task")
 }
 
 // taskLines draws the strip of live tasks.

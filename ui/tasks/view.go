@@ -79,7 +79,7 @@ func (s *Screen) View(c *screen.Ctx) string {
 func (s *Screen) empty(c *screen.Ctx) string {
 	if s.text != "" && len(c.State.Tasks) > 0 {
 		return pane.Empty(c.Styles, c.W, c.H, "Nothing fits the filter",
-			kit.Plural(len(c.State.Tasks), "task is", "tasks are")+" hidden by: "+text.Line(s.text), "Press / to change the filter.")
+			kit.Plural(len(c.State.Tasks), "task is", "tasks are")+" hidden by: "+text.Line(s.text), "esc clears it, / changes it.")
 	}
 	return pane.Empty(c.Styles, c.W, c.H, "No tasks yet",
 		"A task is one capability of a provider at work: its output, signs of life, deadline and cost are shown here.",
