@@ -1,7 +1,5 @@
 package acop
 
-import "slices"
-
 // Level says how the specification treats a change from one state to another.
 type Level int
 
@@ -29,13 +27,13 @@ func (l Level) String() string {
 // Allowed reports whether the change may happen at all (Must or May).
 func (l Level) Allowed() bool { return l == Must || l == May }
 
-// Transition is one change of a work item's status that the specification
+// transition is one change of a work item's status that the specification
 // lists, with what brings it about (B.12).
-type Transition struct {
-	From    Status
-	To      Status
-	Level   Level
-	Trigger string
+type transition struct {
+	from    Status
+	to      Status
+	level   Level
+	trigger string
 }
 
 // The triggers that belong to several transitions.
@@ -52,8 +50,10 @@ const (
 //	  └──────────┴→ ready, released → ready
 //
 // and from each of the eight states that are not terminal to cancelled and
-// superseded. Nothing leaves consumed, cancelled and superseded.
-var transitions = append([]Transition{
+// superseded. Nothing leaves consumed, cancelled and superseded. They are 27 that
+// must and 4 that may exist (C-050, C-051); all others are forbidden, whether the
+// specification names them (C-053 to C-055) or leaves them out.
+var transitions = append([]transition{
 	{StatusReady, StatusClaimed, Must, "claim granted"},
 	{StatusReady, StatusBlocked, Must, "blocker raised"},
 	{StatusBlocked, StatusReady, Must, "last blocker resolved"},
@@ -72,15 +72,15 @@ var transitions = append([]Transition{
 }, endings()...)
 
 // endings are the two ways out that every non-terminal state has.
-func endings() []Transition {
-	var ts []Transition
+func endings() []transition {
+	var ts []transition
 	for _, s := range Statuses() {
 		if s.Terminal() {
 			continue
 		}
 		ts = append(ts,
-			Transition{s, StatusCancelled, Must, triggerCancel},
-			Transition{s, StatusSuperseded, Must, triggerSupersede})
+			transition{s, StatusCancelled, Must, triggerCancel},
+			transition{s, StatusSuperseded, Must, triggerSupersede})
 	}
 	return ts
 }
@@ -89,14 +89,10 @@ func endings() []Transition {
 var levels = func() map[[2]Status]Level {
 	m := make(map[[2]Status]Level, len(transitions))
 	for _, t := range transitions {
-		m[[2]Status{t.From, t.To}] = t.Level
+		m[[2]Status{t.from, t.to}] = t.level
 	}
 	return m
 }()
-
-// Transitions lists every change of status that is not forbidden: 27 that must
-// and 4 that may exist (C-050, C-051). The slice is the caller's own.
-func Transitions() []Transition { return slices.Clone(transitions) }
 
 // TransitionLevel decides whether a work item may go from one status to another
 // (B.12). Every pair that is not listed is Forbidden, unknown states included.
@@ -105,17 +101,6 @@ func TransitionLevel(from, to Status) Level {
 		return Same
 	}
 	return levels[[2]Status{from, to}]
-}
-
-// ForbiddenByName reports whether the specification names this very change as
-// forbidden, other than by leaving it out (C-053 to C-055).
-func ForbiddenByName(from, to Status) bool {
-	if !from.Valid() || !to.Valid() || from == to {
-		return false
-	}
-	return from.Terminal() ||
-		from == StatusBlocked && to == StatusClaimed ||
-		from == StatusCompleted && to == StatusInProgress
 }
 
 // CanStart reports whether a new item may be put with status s (C-056).

@@ -54,7 +54,7 @@ func Vocabulary() []CodeInfo { return slices.Clone(vocabulary) }
 
 // Info describes code. An unknown one gets Status 0 and words that say no more
 // than is known; how to treat it follows from its HTTP status (C-084, see
-// [RetryClassOf]).
+// [Error.RetryClass]).
 func Info(code Code) CodeInfo {
 	if v, ok := vocabularyIndex[code]; ok {
 		return v
@@ -71,9 +71,9 @@ func (c Code) Known() bool {
 // Own reports whether c is one of the owner's own codes (D-49).
 func (c Code) Own() bool { return strings.HasPrefix(string(c), "signalbox.") }
 
-// RetryClassOf treats a code that is not known by its HTTP status (C-084): 408,
+// retryClassOf treats a code that is not known by its HTTP status (C-084): 408,
 // 429 and everything from 500 up may be tried again, other answers not.
-func RetryClassOf(status int) RetryClass {
+func retryClassOf(status int) RetryClass {
 	if status == 408 || status == 429 || status >= 500 {
 		return RetryBackoff
 	}
@@ -97,7 +97,7 @@ func (e *Error) RetryClass() RetryClass {
 	if e.Code.Known() {
 		return Info(e.Code).Retry
 	}
-	return RetryClassOf(e.HTTPStatus())
+	return retryClassOf(e.HTTPStatus())
 }
 
 // Retryable reports whether the same request may be sent again after a pause

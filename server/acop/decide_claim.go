@@ -168,16 +168,17 @@ func (d *desk) openClaim(r *request, c core.Claim) (*draft, core.Claim, *core.Er
 
 // closed is the refusal for a claim that is no longer active, or nil.
 func closed(c core.Claim, it *core.Item) *core.Error {
+	code := core.ClaimRefusalCode(c.ClaimStatus)
 	var e *core.Error
-	switch c.ClaimStatus {
-	case core.ClaimActive:
+	switch code {
+	case "":
 		return nil
-	case core.ClaimReleased:
-		e = core.Errorf(core.CodeClaimReleased, "the claim was released; claim the item again to go on")
-	case core.ClaimRevoked:
-		e = core.Errorf(core.CodeClaimRevoked, "the claim was revoked; stop working on it")
+	case core.CodeClaimReleased:
+		e = core.Errorf(code, "the claim was released; claim the item again to go on")
+	case core.CodeClaimRevoked:
+		e = core.Errorf(code, "the claim was revoked; stop working on it")
 	default:
-		e = core.Errorf(core.CodeLeaseExpired, "the lease ended at %s; claim the item again to go on", c.ExpiresAtUTC)
+		e = core.Errorf(code, "the lease ended at %s; claim the item again to go on", c.ExpiresAtUTC)
 	}
 	e.With("claim_id", c.ClaimID).With("work_item_id", c.WorkItemID).With("work_item_status", it.Status())
 	if it.SupersededBy != "" {

@@ -122,10 +122,8 @@ func (dr *draft) move(to core.Status, e core.Event) {
 // becomes ready with open blockers goes on to blocked at once: two listed
 // transitions instead of a forbidden one (D-29).
 func (dr *draft) endClaim(how core.ClaimStatus, to core.Status, e core.Event) {
-	c := dr.item.Lease.Claim
-	c.ClaimStatus = how
-	dr.ended, dr.item.Lease, dr.item.LastClaim = &c, nil, &c
-	e.ClaimID, e.Claim = c.ClaimID, &c
+	c := dr.closeClaim(how)
+	e.ClaimID, e.Claim = c.ClaimID, c
 	if c.WorkerAgentUID != dr.d.caller.Identity && e.Actor == "" {
 		e.OnBehalfOf = c.WorkerAgentUID
 	}
@@ -147,8 +145,17 @@ func (dr *draft) revokeForGood() *core.Claim {
 	if dr.item.Lease == nil {
 		return nil
 	}
+	return dr.closeClaim(core.ClaimRevoked)
+}
+
+// closeClaim takes the lease off the item. A claim ends once, and stays as it ended
+// (C-064).
+func (dr *draft) closeClaim(how core.ClaimStatus) *core.Claim {
 	c := dr.item.Lease.Claim
-	c.ClaimStatus = core.ClaimRevoked
+	if !core.ClaimTransition(c.ClaimStatus, how).Allowed() && dr.err == nil {
+		dr.err = core.Errorf(core.CodeInternal, "a claim that is %s cannot become %s", c.ClaimStatus, how)
+	}
+	c.ClaimStatus = how
 	dr.ended, dr.item.Lease, dr.item.LastClaim = &c, nil, &c
 	return &c
 }
