@@ -176,7 +176,7 @@ func (w *work) claimRefused(ctx context.Context, e *acop.Error, id, me string) e
 	case acop.CodeClaimConflict:
 		holder, until := detailWord(e, "current_worker_agent_uid"), detailWord(e, "expires_at_utc")
 		if holder == me {
-			return failf(exitFailed, "claim %s: you hold it already, until %s; go on with it, or give it back with `signalbox work release`", text.ID(id), text.ID(until))
+			return failf(exitFailed, "claim %s: you hold it already, until %s; go on with it (`signalbox work run --resume` does), or give it back with `signalbox work release`", text.ID(id), text.ID(until))
 		}
 		told.Message = text.ID(holder) + ", until " + text.ID(until)
 	case acop.CodeGateBlocked:

@@ -325,6 +325,37 @@ func TestRunOutlivesARestartOfTheOwner(t *testing.T) {
 	}
 }
 
+// A wait for an item outlives a restart of the owner too, and so does what it waits
+// for.
+func TestWaitOutlivesARestartOfTheOwner(t *testing.T) {
+	t.Parallel()
+	r := newRunRig(t)
+	jay := []string{"--server", r.owner.url, "--token-file", r.jay}
+	if got := runWith(t.Context(), "", nil, append([]string{"work", "claim", "work:a"}, jay...)...); got.code != exitOK {
+		t.Fatalf("claim: %s", got.stderr)
+	}
+	var out, errs lockedBuffer
+	done := make(chan int, 1)
+	go func() {
+		done <- Run(t.Context(), []string{"work", "claim", "work:a", "--wait", "--server", r.owner.url, "--token-file", r.owl},
+			Sys{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }})
+	}()
+	waitUntil(t, "the wait", func() bool { return strings.Contains(errs.String(), "jay holds it") })
+	r.owner.stop(syscall.SIGKILL)
+	waitUntil(t, "the wait to notice", func() bool { return strings.Contains(errs.String(), "the owner does not answer; waiting") })
+	at, err := url.Parse(r.owner.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.owner = startServe(t, r.data, "--listen", at.Host)
+	if got := runWith(t.Context(), "", nil, append([]string{"work", "release", "work:a", "--reason", "enough"}, jay...)...); got.code != exitOK {
+		t.Fatalf("release: %s", got.stderr)
+	}
+	if code := <-done; code != exitOK || !strings.Contains(out.String(), "claimed by owl") {
+		t.Errorf("exit %d: %s%s", code, out.String(), errs.String())
+	}
+}
+
 // kill -9 of work run leaves nothing of the command, and the lease ends by itself
 // (B39, C-059).
 func TestRunKilled(t *testing.T) {
