@@ -192,10 +192,14 @@ func (t *Task) detach(w *waiter) {
 		return
 	}
 	var orphan *time.Timer
-	orphan = time.AfterFunc(t.grace, func() { // unless a caller has come back meanwhile
-		t.finishIf(func() bool { return t.orphan == orphan }, cancelledError(t.id, errAbandoned.Error()), errAbandoned)
-	})
+	orphan = time.AfterFunc(t.grace, func() { t.abandon(orphan) })
 	t.orphan = orphan
+}
+
+// abandon ends the task with the grace time that orphan measured, unless a caller has
+// come back meanwhile: stopping a timer comes too late for one that has just ended.
+func (t *Task) abandon(orphan *time.Timer) {
+	t.finishIf(func() bool { return t.orphan == orphan }, cancelledError(t.id, errAbandoned.Error()), errAbandoned)
 }
 
 func (t *Task) wakeProducerLocked() {
