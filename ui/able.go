@@ -88,12 +88,25 @@ func canInvoke(m *Model, _ subject) (bool, string) {
 	if m.opts.Buyer == nil {
 		return false, "this program runs no tasks"
 	}
-	for _, p := range m.state.Providers {
-		if p.Settings != nil {
+	why := ""
+	for _, name := range m.state.ProviderOrder {
+		p := m.state.Providers[name]
+		switch {
+		case p.Settings != nil:
 			return true, ""
+		case why != "": // the first one's is enough
+		case p.Reachable == nil:
+			why = "provider " + name + " has not answered yet"
+		case *p.Reachable:
+			why = "provider " + name + " runs no tasks: it has no ACMP"
+		default:
+			why = "provider " + name + " does not answer"
+			if p.Problem != "" {
+				why += ": " + p.Problem
+			}
 		}
 	}
-	return false, "no provider is known yet; start with --provider NAME=URL"
+	return false, orElse(why, "no provider is known; start with --provider NAME=URL")
 }
 
 // noRow says that nothing is selected, and how something would be.

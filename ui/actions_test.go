@@ -112,7 +112,7 @@ func ways() map[string]way {
 				p := uitest.Provider("local", time.Now())
 				p.Provider.Settings = nil
 				r.facts(p)
-			}, "invoke: no provider is known yet"},
+			}, "invoke: provider local runs no tasks: it has no ACMP"},
 		"write-out": {onTask, nil, shows("saved to /tmp/x/task_"), onAsk("decide"), "write out: "},
 		"resend":    {onTask, []string{"y"}, func(r *rig, _ string) { r.called("resend task_") }, ended, "re-send: the task has ended"},
 		"open":      {onAsk("decide"), nil, shows("Item work:auth:token-rotation"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "open: no row is selected"},

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"signalbox/model/acmp"
 	"signalbox/model/acop"
+	"signalbox/model/fleet"
 	"signalbox/ui"
 	"signalbox/ui/uitest"
 )
@@ -113,4 +115,24 @@ func TestImpossibleActSaysWhy(t *testing.T) {
 		r.Keys("a")
 		r.Must("accept: only completed work can be judged; it is requires_attention")
 	})
+}
+
+// Why nothing can be invoked is told of the providers as they are.
+func TestInvokeSaysWhyNot(t *testing.T) {
+	down := false
+	for want, p := range map[string]acmp.Provider{
+		"invoke: no provider is known; start with --provider":      {},
+		"invoke: provider far has not answered yet":                {Name: "far"},
+		"invoke: provider far does not answer: connection refused": {Name: "far", Reachable: &down, Problem: "connection refused"},
+	} {
+		bubble(t, func(t *testing.T) {
+			r := open(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+			r.facts(uitest.Live(time.Now()), fleet.SnapshotLoaded{Snapshot: uitest.Snapshot(time.Now()), At: time.Now()})
+			if p.Name != "" {
+				r.facts(fleet.ProviderSeen{At: time.Now(), Provider: p})
+			}
+			r.Keys("i")
+			r.Must(want)
+		})
+	}
 }

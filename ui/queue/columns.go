@@ -92,6 +92,9 @@ func words(c *screen.Ctx, a *fleet.Ask, t screen.Target, ws []int) (title, detai
 	if a.TaskID != "" && a.Provider != "" {
 		title = "on " + pane.Clean(a.Provider, 40) // the capability stands beside the id
 	}
+	if a.Kind == fleet.AskUnreachable && a.Provider != "" {
+		title = "" // the kind and the name say it
+	}
 	if p := c.PendingWord(t); p != "" {
 		return title, p, st.Accent
 	}

@@ -152,7 +152,10 @@ func what(c *screen.Ctx, a *fleet.Ask, w int) string {
 			return id + " " + pane.Clean(t.Params.Capability, w)
 		}
 	case fleet.AskUnreachable:
-		return pane.Clean(a.Title, w)
+		if a.Provider != "" {
+			return pane.CleanID(g, a.Provider, w)
+		}
+		return "owner"
 	}
 	if a.WorkItemID != "" {
 		return pane.CleanID(g, a.WorkItemID, w)

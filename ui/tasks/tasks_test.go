@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -252,8 +253,17 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	for n, want := range map[int]string{0: "none is known yet", 1: "of the provider known", 3: "one of the 3 providers"} {
-		if got := invokeLine(n); !strings.Contains(got, want) {
+	st := fleet.New()
+	if got := invokeLine(st); !strings.Contains(got, "none is known yet") {
+		t.Errorf("%q", got)
+	}
+	for i, want := range []string{"1 of 1 can", "1 of 2 can", "2 of 3 can"} {
+		p := uitest.Provider(fmt.Sprint("p", i), worlds.Now)
+		if i == 1 {
+			p.Provider.Settings = nil
+		}
+		st.Apply(p)
+		if got := invokeLine(st); !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}

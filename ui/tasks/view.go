@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -83,19 +84,23 @@ func (s *Screen) empty(c *screen.Ctx) string {
 	}
 	return pane.Empty(c.Styles, c.W, c.H, "No tasks yet",
 		"A task is one capability of a provider at work: its output, signs of life, deadline and cost are shown here.",
-		invokeLine(len(c.State.Providers)),
+		invokeLine(c.State),
 		"signalbox provide  makes any command a capability that can be run")
 }
 
-// invokeLine tells what i can run with n providers known.
-func invokeLine(n int) string {
-	switch n {
-	case 0:
+// invokeLine tells what i can run with the providers that are known.
+func invokeLine(st *fleet.State) string {
+	all := len(st.Providers)
+	if all == 0 {
 		return "i  runs a capability of a provider; none is known yet (--provider NAME=URL)"
-	case 1:
-		return "i  runs a capability of the provider known"
 	}
-	return "i  runs a capability of one of the " + strconv.Itoa(n) + " providers known"
+	able := 0
+	for _, p := range st.Providers {
+		if p.Settings != nil {
+			able++
+		}
+	}
+	return fmt.Sprintf("i  runs a capability of a provider; %d of %d can be asked now", able, all)
 }
 
 // The columns of the list.
