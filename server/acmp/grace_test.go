@@ -23,7 +23,7 @@ func TestComingBackAsTheGraceEnds(t *testing.T) {
 	}
 	task.grace = time.Hour
 	p.launch(task, place)
-	leave := func(w *waiter) *time.Timer {
+	leave := func(w *waiter) *graceTime {
 		task.detach(w)
 		task.mu.Lock()
 		defer task.mu.Unlock()

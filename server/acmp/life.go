@@ -132,10 +132,11 @@ func (t *Task) finishIf(still func() bool, o *outcome, cause error) bool {
 	t.all.Add(-int64(t.bytes)) // from here on it counts among the outcomes
 	t.endedAt = time.Now()
 	t.held = nil
-	for _, tm := range []*time.Timer{t.timer, t.orphan} {
-		if tm != nil {
-			tm.Stop()
-		}
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	if t.orphan != nil {
+		t.orphan.timer.Stop()
 	}
 	if o.err != nil && !o.after { // nothing of it will be asked for again
 		t.chunks, t.bytes, t.base = nil, 0, t.base+int64(len(t.chunks))
@@ -175,7 +176,7 @@ func (t *Task) attach(stream bool) *waiter {
 	t.waiters[w] = struct{}{}
 	t.wakeProducerLocked() // w may want the output whole
 	if t.orphan != nil {
-		t.orphan.Stop()
+		t.orphan.timer.Stop()
 		t.orphan = nil
 	}
 	return w
@@ -191,15 +192,18 @@ func (t *Task) detach(w *waiter) {
 	if len(t.waiters) > 0 || t.outcome != nil {
 		return
 	}
-	var orphan *time.Timer
-	orphan = time.AfterFunc(t.grace, func() { t.abandon(orphan) })
-	t.orphan = orphan
+	g := &graceTime{}
+	g.timer = time.AfterFunc(t.grace, func() { t.abandon(g) })
+	t.orphan = g
 }
 
-// abandon ends the task with the grace time that orphan measured, unless a caller has
-// come back meanwhile: stopping a timer comes too late for one that has just ended.
-func (t *Task) abandon(orphan *time.Timer) {
-	t.finishIf(func() bool { return t.orphan == orphan }, cancelledError(t.id, errAbandoned.Error()), errAbandoned)
+// graceTime is the time for which a task waits for a caller to come back.
+type graceTime struct{ timer *time.Timer } // guarded by Task.mu
+
+// abandon ends the task with the grace time g, unless a caller has come back
+// meanwhile: stopping a timer comes too late for one that has just ended.
+func (t *Task) abandon(g *graceTime) {
+	t.finishIf(func() bool { return t.orphan == g }, cancelledError(t.id, errAbandoned.Error()), errAbandoned)
 }
 
 func (t *Task) wakeProducerLocked() {

@@ -50,7 +50,7 @@ type Task struct {
 	progress *float64
 	detail   string
 	timer    *time.Timer // deadline
-	orphan   *time.Timer // grace; nil while a caller is attached
+	orphan   *graceTime  // nil while a caller is attached
 	endedAt  time.Time
 }
 
