@@ -12,6 +12,7 @@ const (
 	exitUsage       = 2   // flags, files or the terminal are not as needed
 	exitUnreachable = 3   // nobody answers, or not with what is needed
 	exitInterrupted = 130 // ctrl+c
+	exitReaderGone  = 141 // nobody reads the output any more: 128 + SIGPIPE
 )
 
 // exitCodes is what help, manual and docs say of them.
@@ -21,6 +22,7 @@ var exitCodes = []struct{ code, means string }{
 	{fmt.Sprint(exitUsage), "wrong usage: flags, files or the terminal are not as needed; nothing was changed"},
 	{fmt.Sprint(exitUnreachable), "nobody answers, or not with what is needed"},
 	{fmt.Sprint(exitInterrupted), "interrupted by ctrl+c"},
+	{fmt.Sprint(exitReaderGone), "whoever read the output went away, as head does; a task is cancelled first"},
 	{"128 + n", "the dashboard was ended by signal n"},
 }
 

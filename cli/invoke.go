@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,8 @@ type invokeFlags struct {
 	inputType    string
 	inputStream  bool
 	outputType   string
-	timeout      time.Duration
+	timeout      time.Duration // 0: as the capability has it
+	limit        time.Duration // what the provider lets the capability take; 0: it does not say
 	maxPrice     string
 	tier         string
 	escrow       string
@@ -53,7 +55,7 @@ func newInvokeCommand(g *globals) *cobra.Command {
 as they are, JSON one value a line; heartbeats go to stderr. Exit code 0 for a
 result, 1 for an error of the task, 2 for wrong usage, 3 when the provider cannot be
 reached, 130 when interrupted (the task is cancelled first; a second ctrl+c leaves at
-once).`,
+once), 141 when nobody reads the output any more, which cancels the task as well.`,
 		Example: `  signalbox invoke run-tests --provider ci=http://127.0.0.1:8090/mcp
   signalbox invoke summarise --quote --max-price 0.01 --provider a=https://a/acmp --provider b=https://b/acmp
   signalbox invoke review --provider r='stdio:my-agent --acmp' --input @diff.txt
@@ -64,6 +66,9 @@ once).`,
 			if cmd.Flags().Changed("stream") {
 				stream = map[bool]streamWish{true: streamOn, false: streamOff}[f.stream]
 			}
+			if f.timeout < time.Millisecond && cmd.Flags().Changed("timeout") {
+				return failf(exitUsage, "--timeout %s: must be at least 1ms", f.timeout)
+			}
 			f.runTwice = f.retry && cmd.Flags().Changed("retry")
 			return runInvoke(cmd.Context(), g, f, args[0], stream)
 		},
@@ -73,7 +78,7 @@ once).`,
 	fl.StringVar(&f.inputType, "type", "text", "type of the input: text, json, or another (then its bytes go as base64)")
 	fl.BoolVar(&f.inputStream, "input-stream", false, "send stdin as streamed input while it comes")
 	fl.StringVar(&f.outputType, "output-type", "", "wanted type of the output (default json, as the protocol has it)")
-	fl.DurationVar(&f.timeout, "timeout", acmp.DefaultTimeoutMS*time.Millisecond, "deadline of the task, and longest wait to reach the provider")
+	fl.DurationVar(&f.timeout, "timeout", 0, "deadline of the task, and longest wait to reach the provider (default: what the capability may take by its provider, else 30s)")
 	fl.StringVar(&f.maxPrice, "max-price", "", "most you will pay, in CU (decimal)")
 	fl.StringVar(&f.tier, "tier", "", "preferred quality tier (S, A, B)")
 	fl.StringVar(&f.escrow, "escrow", "", "escrow_id of a negotiated price")
@@ -128,7 +133,9 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 	}
 	defer closeBuyer(ctx, b, brk)
 	out.stop = func(id, reason string) { _ = b.Cancel(context.WithoutCancel(ctx), id, reason) }
-	out.instead = func(ev *acmp.TaskEvent) string { return instead(brk.ctx, b, capability, ev) }
+	out.hint = func(ev *acmp.TaskEvent) string {
+		return instead(brk.ctx, b, capability, ev) + f.moreTime(ev, out.deadline)
+	}
 	id, err := f.send(brk.ctx, g, b, specs, params, stream)
 	if err != nil {
 		return out.refused(err)
@@ -140,13 +147,15 @@ func runInvoke(ctx context.Context, g *globals, f *invokeFlags, capability strin
 }
 
 // send finds the provider and sends the task. Finding and reaching it may take no
-// longer than the task itself: who gives a deadline waits for all of it.
+// longer than the task itself: who gives a deadline waits for all of it. Without one it
+// is reachWait.
 func (f *invokeFlags) send(ctx context.Context, g *globals, b *buyer.Buyer, specs []buyer.ProviderSpec, p *acmp.InvokeParams, stream streamWish) (id string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(f.timeout, reachWait))
 	defer cancel()
 	var name string
+	var won *acmp.Offer
 	if f.quote {
-		name, err = f.take(ctx, g, b, specs, p)
+		name, won, err = f.take(ctx, g, b, specs, p)
 	} else {
 		name, err = choose(ctx, b, specs, p.Capability)
 	}
@@ -155,6 +164,9 @@ func (f *invokeFlags) send(ctx context.Context, g *globals, b *buyer.Buyer, spec
 	}
 	if err != nil {
 		return "", err
+	}
+	if msg := tightDeadline(won, p.TimeoutMS); msg != "" {
+		fmt.Fprintln(g.sys.Stderr, "signalbox: "+msg)
 	}
 	return b.Invoke(ctx, acmp.Invocation{Provider: name, Params: *p, NoRetry: !f.retry, RunTwice: f.runTwice})
 }
@@ -231,14 +243,16 @@ func choose(ctx context.Context, b *buyer.Buyer, specs []buyer.ProviderSpec, cap
 	return "", failf(exitUsage, "no provider lists %q; choose one with --on", capability)
 }
 
-// fit decides about streaming by what the provider advertises (A-015).
+// fit decides about streaming by what the provider advertises (A-015), and fits the task
+// to the capability.
 func (f *invokeFlags) fit(ctx context.Context, b *buyer.Buyer, name string, p *acmp.InvokeParams, stream streamWish) error {
 	set, err := b.Settings(ctx, name)
 	if err != nil {
 		return err
 	}
 	p.Stream = stream == streamOn || (stream == streamAuto && set.Features.OutputStreaming)
-	return nil
+	c, _ := set.Capability(p.Capability) // one that is not listed is asked for all the same
+	return f.suit(&c, p)
 }
 
 // params makes the invoke from the flags; the errors are of usage.
@@ -249,9 +263,6 @@ func (f *invokeFlags) params(g *globals, capability string) (*acmp.InvokeParams,
 	}
 	if f.quote && f.quoteWait < time.Millisecond {
 		return nil, fmt.Errorf("--quote-wait %s: must be at least 1ms", f.quoteWait)
-	}
-	if p.TimeoutMS < 1 {
-		return nil, fmt.Errorf("--timeout %s: must be at least 1ms", f.timeout)
 	}
 	if f.maxPrice != "" {
 		n := json.Number(f.maxPrice)

@@ -23,13 +23,16 @@ type invokeOutput struct {
 	brk   *interrupt
 	plain *plainOutput // nil with --json
 	stop  func(taskID, reason string)
-	// instead words what can be asked for in place of what an error says is not there.
-	instead func(*acmp.TaskEvent) string
+	// hint words what helps against an error, or gives "".
+	hint func(*acmp.TaskEvent) string
+	// deadline of the task, known once it is sent.
+	deadline time.Time
 
 	done chan acmp.TaskEvent // the outcome
 
 	mu      sync.Mutex
 	problem string // why we gave the task up
+	gone    bool   // because nobody reads the output any more
 }
 
 func newInvokeOutput(g *globals, brk *interrupt) *invokeOutput {
@@ -42,6 +45,9 @@ func newInvokeOutput(g *globals, brk *interrupt) *invokeOutput {
 
 // event prints one event.
 func (o *invokeOutput) event(ev acmp.TaskEvent) {
+	if ev.Kind == acmp.EventSent {
+		o.deadline = ev.Deadline
+	}
 	var err error
 	if o.plain == nil {
 		err = o.printJSON(&ev)
@@ -49,7 +55,13 @@ func (o *invokeOutput) event(ev acmp.TaskEvent) {
 		err = o.plain.event(&ev)
 		o.tell(&ev)
 	}
-	if err != nil {
+	switch {
+	case readerGone(err):
+		o.mu.Lock()
+		o.gone = true
+		o.mu.Unlock()
+		o.giveUp(ev.TaskID, "nobody reads the output any more")
+	case err != nil:
 		o.giveUp(ev.TaskID, err.Error())
 	}
 	if ev.Kind.Final() {
@@ -72,6 +84,12 @@ func (o *invokeOutput) giveUp(taskID, problem string) {
 
 // tell reports on stderr what is not output.
 func (o *invokeOutput) tell(ev *acmp.TaskEvent) {
+	o.mu.Lock()
+	gone := o.gone
+	o.mu.Unlock()
+	if gone {
+		return
+	}
 	var s string
 	switch ev.Kind {
 	case acmp.EventHeartbeat:
@@ -124,15 +142,17 @@ func (o *invokeOutput) wait(taskID string) error {
 // counts.
 func (o *invokeOutput) exit(ev *acmp.TaskEvent) error {
 	o.mu.Lock()
-	problem := o.problem
+	problem, gone := o.problem, o.gone
 	o.mu.Unlock()
 	switch {
+	case gone:
+		return errReaderGone()
 	case problem != "":
 		return failf(exitFailed, "%s", text.Line(problem))
 	case ev.Kind == acmp.EventError && o.brk.asked():
 		return failf(exitInterrupted, "interrupted: %s", errorLine(ev.Err))
 	case ev.Kind == acmp.EventError:
-		return failf(exitFailed, "%s%s", errorLine(ev.Err), o.instead(ev))
+		return failf(exitFailed, "%s%s", errorLine(ev.Err), o.hint(ev))
 	case ev.Overcharge != "":
 		return failf(exitFailed, "the provider charged %s CU, %s above the ceiling", ev.Result.CostCU, ev.Overcharge)
 	case ev.ProofCheck == acmp.ProofDiffers:

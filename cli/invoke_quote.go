@@ -43,8 +43,8 @@ type quotes struct {
 }
 
 // take asks, accepts the cheapest valid offer and puts its terms into p. It gives
-// the provider's name.
-func (f *invokeFlags) take(ctx context.Context, g *globals, b *buyer.Buyer, specs []buyer.ProviderSpec, p *acmp.InvokeParams) (string, error) {
+// the provider's name, and the offer.
+func (f *invokeFlags) take(ctx context.Context, g *globals, b *buyer.Buyer, specs []buyer.ProviderSpec, p *acmp.InvokeParams) (string, *acmp.Offer, error) {
 	hold := (f.quoteWait + offerHold).Milliseconds()
 	q := &quotes{g: g, b: b, wait: f.quoteWait, req: acmp.OfferRequest{
 		Capability: p.Capability, InputTokensEst: p.InputTokensEst, MaxPriceCU: p.MaxPriceCU,
@@ -54,22 +54,19 @@ func (f *invokeFlags) take(ctx context.Context, g *globals, b *buyer.Buyer, spec
 	won, ack := q.accept(ctx, p.EscrowID)
 	q.show()
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return "", ctx.Err()
+		return "", nil, ctx.Err()
 	}
 	if won == nil {
-		return "", q.none()
+		return "", nil, q.none()
 	}
 	p.OfferID, p.MaxPriceCU = ack.OfferID, &ack.PriceCU
-	if msg := tightDeadline(won.offer, p.TimeoutMS); msg != "" {
-		fmt.Fprintln(g.sys.Stderr, "signalbox: "+msg)
-	}
-	return won.provider, nil
+	return won.provider, won.offer, nil
 }
 
 // tightDeadline warns of a deadline that leaves no room above the latency that the
 // provider promises, or gives "".
 func tightDeadline(o *acmp.Offer, timeoutMS int64) string {
-	if o.LatencySLAMS == nil || timeoutMS > *o.LatencySLAMS {
+	if o == nil || o.LatencySLAMS == nil || timeoutMS > *o.LatencySLAMS {
 		return ""
 	}
 	return fmt.Sprintf("the deadline of %d ms is not above the %d ms in which the provider promises to be done", timeoutMS, *o.LatencySLAMS)
