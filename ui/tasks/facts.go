@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ func (s *Screen) brief(c *screen.Ctx, t *fleet.Task, n int) []string {
 	}
 	if t.Result != nil {
 		parts = append(parts, st.Text.Render(fmt.Sprint(t.Result.TokensUsed))+st.Muted.Render(" tokens"))
+	}
+	if t.Earlier { // who ran it is more than what it cost
+		parts = slices.Insert(parts, 2, st.Muted.Render(text.Clip(text.Line(text.Head(ranBy(t), 256)), 44)))
 	}
 	lines := []string{strings.Join(parts, st.Faint.Render(" "+st.G.Dot+" "))}
 	if note, style := noteOf(c, t, sit); note != "" {

@@ -115,7 +115,7 @@ func (s *Screen) passes(c *screen.Ctx, t *fleet.Task) bool {
 		r.Since = t.EndedAt
 	}
 	if t.Err != nil {
-		r.Text[3] = t.Err.Error()
+		r.Text[3] = t.Err.Error() + " " + t.Err.Detail()
 	}
 	return s.query.Match(&r, c.Now)
 }
