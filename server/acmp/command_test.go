@@ -3,16 +3,12 @@
 package acmp
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -90,8 +86,6 @@ func chunks(ms []message) (out []string) {
 	}
 	return out
 }
-
-func streamed(id string) map[string]any { return invokeParamsOf(id, map[string]any{"stream": true}) }
 
 // Each line is one chunk with its end; a line without one goes out after 100 ms.
 func TestLines(t *testing.T) {
@@ -278,169 +272,6 @@ func TestExitCodeAndStderr(t *testing.T) {
 	}
 }
 
-// alive reports whether a process runs; one that is only waiting to be reaped does
-// not.
-func alive(pid int) bool {
-	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
-		return false
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return syscall.Kill(pid, 0) == nil && !errors.Is(err, os.ErrNotExist)
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(after, "Z")
-}
-
-// familyScript prints its own pid and that of a child that ignores SIGTERM.
-const familyScript = `sh -c 'trap "" TERM; echo $$; exec sleep 301' & echo $$; wait; sleep 302`
-
-// readFamily takes the two pids from the stream.
-func readFamily(t *testing.T, r *reply) []int {
-	t.Helper()
-	var pids []int
-	for len(pids) < 2 {
-		m := r.next(t)
-		if m.Method != acmp.MethodStreamChunk {
-			continue
-		}
-		s, _ := m.Params.Chunk.Text()
-		for f := range strings.FieldsSeq(s) {
-			pid, err := strconv.Atoi(f)
-			if err != nil {
-				t.Fatalf("no pid: %s", m.raw)
-			}
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// A-137 for commands: one -33004, and the whole group is gone, the deaf grandchild
-// too.
-func TestCancelEndsTheGroup(t *testing.T) {
-	t.Parallel()
-	needShell(t)
-	onBoth(t, shell(familyScript, nil), func(t *testing.T, p *Provider, c peer) {
-		id := taskID()
-		r := c.request(t, acmp.MethodInvoke, streamed(id))
-		pids := readFamily(t, r)
-		c.notify(t, acmp.MethodCancel, map[string]any{"task_id": id})
-		if code := r.code(t); code != acmp.CodeCancelled {
-			t.Errorf("code %d", code)
-		}
-		<-p.table.find(id).task.returned
-		for _, pid := range pids {
-			eventually(t, fmt.Sprintf("process %d is gone", pid), func() bool { return !alive(pid) })
-		}
-	})
-}
-
-// The command's end is the end of its group, also where it ended well and a
-// grandchild holds its output open.
-func TestBackgroundChildDoesNotOutliveItsCommand(t *testing.T) {
-	t.Parallel()
-	needShell(t)
-	p := newProvider(t, shell(`sleep 303 & echo $!`, nil)())
-	r := overHTTP(t, p).request(t, acmp.MethodInvoke, streamed(taskID()))
-	ms := r.all(t)
-	if ms[len(ms)-1].Result == nil {
-		t.Fatalf("answer: %s", ms[len(ms)-1].raw)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(joined(t, ms)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the child is gone", func() bool { return !alive(pid) })
-}
-
-// B39: kill -9 of the provider leaves no child and no grandchild after 5 s.
-func TestKilledProviderLeavesNoOrphan(t *testing.T) {
-	needShell(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "provider", familyScript)
-	in, _ := cmd.StdinPipe()
-	out, _ := cmd.StdoutPipe()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	peer := newStdioPeer(in, out)
-	pids := readFamily(t, peer.request(t, acmp.MethodInvoke, streamed(taskID())))
-	killed := time.Now()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // killed
-	for _, pid := range pids {
-		eventually(t, fmt.Sprintf("process %d is gone", pid), func() bool { return !alive(pid) })
-	}
-	if d := time.Since(killed); d > 5*time.Second {
-		t.Errorf("only after %v", d)
-	}
-}
-
-// providerProcess is a provider on stdio that serves one script; see TestMain.
-func providerProcess(script string) int {
-	self, err := os.Executable()
-	if err != nil {
-		return 1
-	}
-	o := shell(script, nil)()
-	o.Watchdog = []string{self, "watchdog"}
-	p, err := New(context.Background(), o)
-	if err != nil {
-		return 1
-	}
-	if err := p.ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil {
-		return 1
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if p.Close(ctx) != nil {
-		return 1
-	}
-	return 0
-}
-
-// A-048: end of stdin is the end of the provider, and of what it runs.
-func TestStdinEOFEndsTheProvider(t *testing.T) {
-	t.Parallel()
-	needShell(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "provider", familyScript)
-	in, _ := cmd.StdinPipe()
-	out, _ := cmd.StdoutPipe()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	peer := newStdioPeer(in, out)
-	pids := readFamily(t, peer.request(t, acmp.MethodInvoke, streamed(taskID())))
-	in.Close()
-	exited := make(chan error, 1)
-	<-peer.done
-	go func() { exited <- cmd.Wait() }()
-	select {
-	case err := <-exited:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(patience):
-		_ = cmd.Process.Kill()
-		t.Fatal("the provider lives on")
-	}
-	for _, pid := range pids {
-		if alive(pid) {
-			t.Errorf("process %d lives on", pid)
-		}
-	}
-}
-
 // Children get no token and nothing of the owner's address.
 func TestChildEnvironment(t *testing.T) {
 	needShell(t)
@@ -480,16 +311,6 @@ func TestMaxParallel(t *testing.T) {
 		if ms[len(ms)-1].Result == nil {
 			t.Errorf("answer: %s", ms[len(ms)-1].raw)
 		}
-	}
-}
-
-// A run above the command's own timeout_ms is -33003.
-func TestCommandTimeout(t *testing.T) {
-	needShell(t)
-	p := newProvider(t, shell("sleep 304", func(c *Command) { c.Timeout = 100 * time.Millisecond })())
-	m := overHTTP(t, p).request(t, acmp.MethodInvoke, invokeParamsOf(taskID(), nil)).answer(t)
-	if m.Error == nil || m.Error.Code != acmp.CodeTimeout {
-		t.Errorf("answer: %s", m.raw)
 	}
 }
 
