@@ -4,6 +4,11 @@
 // it is whole or [Hold] has passed, and drops the rest of a broken terminal
 // report, so that no command runs because of it (B13, B14, B23).
 //
+// An escape that is a key by itself is passed on as a sequence that says so: one with
+// nothing behind it for Hold, one with another sequence behind it, and one with a key
+// behind it that came later than a terminal sends a key with alt. An escape and a
+// character in one piece stay what terminals mean by it, that character with alt.
+//
 // The Reader has the file descriptor, so that Bubble Tea sets raw mode on it, but
 // no Name, so that Bubble Tea leaves the reading to it.
 //

@@ -15,6 +15,9 @@ const (
 	Hold = 150 * time.Millisecond
 	// brokenFor is how long the rest of a broken report is dropped.
 	brokenFor = time.Second
+	// apart is how far a key comes behind the escape key at least. What a terminal
+	// sends for a key with alt comes in one piece.
+	apart = 25 * time.Millisecond
 	// limit bounds what is held, in bytes.
 	limit = 4 << 10
 )
@@ -39,10 +42,13 @@ type Reader struct {
 	ready   []byte
 	err     error
 	paused  bool
-	turn    int // of the newest Read
-	expiry  int // id of the timer under way
-	broken  byte
-	late    bool // an escape went through alone: its tail may follow
+	turn    int       // of the newest Read
+	expiry  int       // id of the timer under way
+	broken  byte      // the kind of a sequence whose rest is dropped; 0: none
+	ended   byte      // the last byte of it so far
+	alone   time.Time // when an escape came with nothing behind it
+	pasting bool      // what comes is pasted text
+	late    bool      // an escape went through alone: its tail may follow
 	dropped int
 }
 
@@ -170,6 +176,9 @@ func (r *Reader) pump(src source, done chan struct{}) {
 // take adds bytes and passes on what is whole. The caller holds mu.
 func (r *Reader) take(b []byte) {
 	b = r.dropRest(b)
+	if len(r.held) == 1 && r.held[0] == esc && !r.pasting && time.Since(r.alone) >= apart && pressed(b) {
+		r.flush() // the escape key, and then another one
+	}
 	r.held = append(r.held, b...)
 	if r.late && len(r.held) > 0 {
 		if m := tail.Find(r.held); m != nil {
@@ -178,15 +187,47 @@ func (r *Reader) take(b []byte) {
 		}
 		r.late = false
 	}
-	n := whole(r.held)
-	r.ready = append(r.ready, r.held[:n]...)
+	n := r.pass()
 	r.held = append(r.held[:0], r.held[n:]...)
 	if len(r.held) > limit {
 		r.giveUp()
 	}
+	if len(r.held) == 1 {
+		r.alone = time.Now()
+	}
 	if len(r.held) > 0 {
 		r.after(Hold, r.expire)
 	}
+}
+
+// pass passes on the whole units of what is held and returns their length.
+func (r *Reader) pass() (n int) {
+	for n < len(r.held) {
+		size := next(r.held[n:])
+		if size == 0 {
+			break
+		}
+		r.give(r.held[n : n+size])
+		n += size
+	}
+	return n
+}
+
+// give passes on one unit. An escape that stands alone is passed on as the sequence
+// that means the escape key and nothing else: of the byte and what comes next Bubble
+// Tea would make one key with alt. In pasted text it is no key.
+func (r *Reader) give(unit []byte) {
+	switch string(unit) {
+	case pasteStart:
+		r.pasting = true
+	case pasteEnd:
+		r.pasting = false
+	case "\x1b":
+		if !r.pasting {
+			unit = []byte(escapeKey)
+		}
+	}
+	r.ready = append(r.ready, unit...)
 }
 
 // dropRest takes away what still belongs to a broken report.
@@ -194,8 +235,9 @@ func (r *Reader) dropRest(b []byte) []byte {
 	if r.broken == 0 {
 		return b
 	}
-	n, ended := rest(r.broken, b)
+	n, ended := rest(r.broken, r.ended, b)
 	r.dropped += n
+	r.ended = b[len(b)-1]
 	if ended {
 		r.broken = 0
 	}
@@ -235,13 +277,16 @@ func (r *Reader) expire() {
 
 // giveUp drops an incomplete report and what will still come of it.
 func (r *Reader) giveUp() {
-	r.broken = r.held[1]
+	r.broken, r.ended = r.held[1], r.held[len(r.held)-1]
 	r.dropped += len(r.held)
 	r.held = r.held[:0]
 	r.after(brokenFor, func() { r.broken = 0 })
 }
 
+// flush passes on what is held, whole or not.
 func (r *Reader) flush() {
-	r.ready = append(r.ready, r.held...)
+	if len(r.held) > 0 {
+		r.give(r.held)
+	}
 	r.held = r.held[:0]
 }

@@ -64,16 +64,30 @@ func TestPieces(t *testing.T) {
 		{"burst", []string{"abcd"}, 0, "abcd"},
 		{"wheel after escape", []string{"\x1b", "[<65;12;7M", "j"}, 120 * time.Millisecond, "\x1b[<65;12;7M|j"},
 		{"wheel torn", []string{"\x1b[<", "65;12;7M", "j"}, 120 * time.Millisecond, "\x1b[<65;12;7M|j"},
-		{"wheel too late", []string{"\x1b", "[<65;12;7M", "j"}, 300 * time.Millisecond, "\x1b|j"},
+		{"wheel too late", []string{"\x1b", "[<65;12;7M", "j"}, 300 * time.Millisecond, escapeKey + "|j"},
 		{"wheel torn too late", []string{"\x1b[<", "65;12;7M", "j"}, 300 * time.Millisecond, "j"},
 		{"colour torn", []string{"\x1b]11;rgb:0a0b/0c", "0d/0e0f\x1b\\", "j"}, 120 * time.Millisecond, "\x1b]11;rgb:0a0b/0c0d/0e0f\x1b\\|j"},
 		{"colour torn too late", []string{"\x1b]11;rgb:0a0b/0c", "0d/0e0f\x1b\\", "j"}, 300 * time.Millisecond, "j"},
+		{"colour torn in its end too late", []string{"\x1b]11;rgb:0a0b/0c0d/0e0f\x1b", "\\", "j"}, 300 * time.Millisecond, "j"},
+		{"colour torn twice too late", []string{"\x1b]11;rgb:0a", "0b/0c0d/0e0f\x1b", "\\j"}, 300 * time.Millisecond, "j"},
+		{"position torn behind its bracket too late", []string{"\x1b[", "12;40R", "j"}, 300 * time.Millisecond, "\x1b[|j"},
+		{"capability torn too late", []string{"\x1b", "P1+r524742\x1b\\", "j"}, 300 * time.Millisecond, escapeKey + "|j"},
 		{"attributes", []string{"\x1b[?62;22c"}, 0, "\x1b[?62;22c"},
 		{"character torn", []string{"\xe4\xbd", "\xa0"}, 120 * time.Millisecond, "你"},
 		{"character never whole", []string{"\xe4\xbd", "x"}, 300 * time.Millisecond, "\xe4\xbd|x"},
-		{"escape alone", []string{"\x1b", "j"}, 300 * time.Millisecond, "\x1b|j"},
-		{"escape then bracket", []string{"\x1b", "["}, 2 * time.Second, "\x1b|["},
+		{"escape alone", []string{"\x1b", "j"}, 300 * time.Millisecond, escapeKey + "|j"},
+		{"escape then bracket", []string{"\x1b", "["}, 2 * time.Second, escapeKey + "|["},
+		{"escape and at once a key", []string{"\x1b", "j"}, 40 * time.Millisecond, escapeKey + "j"},
+		{"escape and at once a letter that begins reports", []string{"\x1b", "P", "j"}, 40 * time.Millisecond, escapeKey + "P|j"},
+		{"escape and at once an arrow", []string{"\x1b", "\x1b[A"}, 40 * time.Millisecond, escapeKey + "\x1b[A"},
+		{"escape and an arrow in one read", []string{"\x1b\x1b[A"}, 0, escapeKey + "\x1b[A"},
+		{"escape and a click in one read", []string{"\x1b\x1b[<0;3;4M"}, 0, escapeKey + "\x1b[<0;3;4M"},
+		{"escape and a paste in one read", []string{"\x1b\x1b[200~x\x1b[201~"}, 0, escapeKey + "\x1b[200~x\x1b[201~"},
+		{"escape twice", []string{"\x1b\x1b"}, 300 * time.Millisecond, escapeKey + "|" + escapeKey},
 		{"alt", []string{"\x1bx"}, 0, "\x1bx"},
+		{"alt with a character of two bytes", []string{"\x1bä"}, 0, "\x1bä"},
+		{"alt torn", []string{"\x1b", "x"}, 5 * time.Millisecond, "\x1bx"},
+		{"escapes in a paste", []string{"\x1b[200~a\x1b\x1bb\x1b", "c\x1b[201~"}, 40 * time.Millisecond, "\x1b[200~a\x1b\x1bb|\x1bc\x1b[201~"},
 		{"paste", []string{"\x1b[200~a\x1b[2", "01~b"}, 50 * time.Millisecond, "\x1b[200~a|\x1b[201~b"},
 		{"arrows", []string{"\x1b[A\x1bOB"}, 0, "\x1b[A\x1bOB"},
 	}
@@ -173,7 +187,8 @@ func FuzzWhole(f *testing.F) {
 			ends[i] = true
 		}
 		for cut := range len(b) + 1 {
-			if n := whole(b[:cut]); !ends[n] {
+			r := Reader{held: b[:cut]}
+			if n := r.pass(); !ends[n] {
 				t.Fatalf("%q cut at %d is passed on up to %d, in the middle of a unit", b, cut, n)
 			}
 		}

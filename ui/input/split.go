@@ -11,17 +11,24 @@ const (
 	bel = 0x07
 )
 
-// whole is the length of the longest prefix of b that cuts no escape sequence and
-// no character.
-func whole(b []byte) int {
-	for i := 0; i < len(b); {
-		n := next(b[i:])
-		if n == 0 {
-			return i
-		}
-		i += n
+// Sequences that the Reader itself knows.
+const (
+	pasteStart = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+	escapeKey  = "\x1b[27u"
+)
+
+// pressed reports whether b, which came a while behind an escape, is a key of its
+// own and not the rest of a report that was torn there: those come in one piece from
+// the first byte on, and a bracket alone may be the start of one.
+func pressed(b []byte) bool {
+	switch b[0] {
+	case '[':
+		return false
+	case ']', 'P', '_', '^', 'X', 'O':
+		return len(b) == 1
 	}
-	return len(b)
+	return true
 }
 
 // next is the length of the first unit of b: a character or a sequence. It is 0
@@ -108,12 +115,14 @@ func text(b []byte) int {
 }
 
 // tail matches what is left of a report whose escape has already gone through as
-// a key: mouse, device attributes, cursor position, colour.
-var tail = regexp.MustCompile(`^(?:\[<\d+;\d+;\d+[Mm]|\[\?[\d;$]+[A-Za-z]|\[\d+;\d+R|\]?\d+;rgb:[0-9a-fA-F/]+(?:\x07|\x1b\\))`)
+// a key, with its second byte or without: mouse, device attributes, cursor position,
+// colour, capabilities.
+var tail = regexp.MustCompile(`^(?:\[?<\d+;\d+;\d+[Mm]|\[?\?[\d;$]+[A-Za-z]|\[?\d+;\d+R|` +
+	`\]?\d+;rgb:[0-9a-fA-F/]+(?:\x07|\x1b\\)|P?[01]\+r[0-9a-fA-F=;]*(?:\x07|\x1b\\))`)
 
 // rest is the length of what still belongs to a broken sequence of kind at the
-// start of b, and whether it ends there.
-func rest(kind byte, b []byte) (n int, ended bool) {
+// start of b, and whether it ends there. The byte before b was last.
+func rest(kind, last byte, b []byte) (n int, ended bool) {
 	if kind == '[' {
 		for i, c := range b {
 			switch {
@@ -127,11 +136,10 @@ func rest(kind byte, b []byte) (n int, ended bool) {
 	}
 	for i, c := range b {
 		switch {
-		case c == bel:
+		case c == bel, c == '\\' && last == esc:
 			return i + 1, true
-		case c == esc && i+1 < len(b) && b[i+1] == '\\':
-			return i + 2, true
 		}
+		last = c
 	}
 	return len(b), false
 }
