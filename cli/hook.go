@@ -17,7 +17,7 @@ func newHookCommand(g *globals) *cobra.Command {
 			"A heartbeat names the tool and never what was done with it, unless --contents is\n" +
 			"given. It prolongs no lease.",
 		Example: "  signalbox hook claude --as claude-01    # paste into .claude/settings.local.json\n" +
-			"  signalbox hook codex --as codex-01 >> ~/.codex/config.toml",
+			"  signalbox hook codex --as codex-01 >> .codex/config.toml",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return failf(exitUsage, "say for which agent: `signalbox hook claude` or `signalbox hook codex`")
@@ -33,7 +33,7 @@ func newHookCommand(g *globals) *cobra.Command {
 func newHookPrintCommand(g *globals, kind string) *cobra.Command {
 	f := &agentFlags{}
 	contents := false
-	where := map[string]string{"claude": "Claude Code, for .claude/settings.json", "codex": "Codex, for ~/.codex/config.toml"}
+	where := map[string]string{"claude": "Claude Code, for .claude/settings.local.json", "codex": "Codex, for .codex/config.toml"}
 	cmd := &cobra.Command{
 		Use:   kind,
 		Short: "Print hooks for " + where[kind],

@@ -23,11 +23,11 @@ func newMCPConfigCommand(g *globals) *cobra.Command {
 		Use:   "config claude|codex|generic",
 		Short: "Print the block to paste into an agent's configuration",
 		Long: "Print the block that gives an agent the work tools: for Claude Code to .mcp.json,\n" +
-			"for Codex to ~/.codex/config.toml, generic for clients that read \"mcpServers\".\n" +
-			"Each agent needs a name of its own, --as: two with one name share their claims. What\n" +
-			"would be refused at the agent's first use is refused here.",
+			"for Codex to .codex/config.toml, generic for clients that read \"mcpServers\".\n" +
+			"Each agent needs a name of its own, --as, and so a folder of its own: two with one name\n" +
+			"share their claims. What would be refused at the agent's first use is refused here.",
 		Example: "  signalbox mcp config claude --as claude-01    # paste into .mcp.json\n" +
-			"  signalbox mcp config codex --as codex-01 >> ~/.codex/config.toml",
+			"  signalbox mcp config codex --as codex-01 >> .codex/config.toml",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"claude", "codex", "generic"},
 		RunE:      func(cmd *cobra.Command, args []string) error { return g.mcpConfig(cmd.Context(), args[0], f) },
