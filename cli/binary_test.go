@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,9 @@ func TestMain(m *testing.M) {
 	if where := os.Getenv(bombEnv); where != "" {
 		os.Exit(runBomb(where))
 	}
+	// Most tests here wait, for processes, terminals and leases, more than they
+	// compute. A -parallel on the command line wins.
+	_ = flag.Set("test.parallel", "8")
 	code := m.Run()
 	if builtDir != "" {
 		_ = os.RemoveAll(builtDir)

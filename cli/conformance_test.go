@@ -35,12 +35,27 @@ type conformance struct {
 // stream, nothing else is on stdout, and an empty clientCapabilities is
 // enough.
 func TestConformance(t *testing.T) {
+	t.Parallel()
+	t.Run("http", func(t *testing.T) {
+		t.Parallel()
+		config, cases := conformanceSetup(t)
+		conform(t, httpWire{startProvideWith(t, config)}, cases)
+	})
+	t.Run("stdio", func(t *testing.T) {
+		t.Parallel()
+		config, cases := conformanceSetup(t)
+		conform(t, startStdioWire(t, config), cases)
+	})
+}
+
+// conformanceSetup writes the configuration of one provider under test and binds the
+// cases to the file in which it counts its runs.
+func conformanceSetup(t *testing.T) (config string, cases []conformance) {
+	t.Helper()
 	runs := filepath.Join(t.TempDir(), "runs")
-	config := provideFile(t, "conformance.yaml", strings.ReplaceAll(conformanceYAML, "RUNS", runs))
-	cases := append(conformanceCases(), conformance{
+	config = provideFile(t, "conformance.yaml", strings.ReplaceAll(conformanceYAML, "RUNS", runs))
+	return config, append(conformanceCases(), conformance{
 		"A-078 A-079 A-080 A-081 A-093 D-02 duplicates are one run and one price", func(t *testing.T, w wire) { duplicates(t, w, runs) }})
-	t.Run("http", func(t *testing.T) { conform(t, httpWire{startProvideWith(t, config)}, cases) })
-	t.Run("stdio", func(t *testing.T) { conform(t, startStdioWire(t, config), cases) })
 }
 
 func conform(t *testing.T, w wire, cases []conformance) {

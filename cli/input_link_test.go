@@ -17,6 +17,7 @@ import (
 // and under the output, the buyer is closed and another goes on in the middle; the
 // command runs once and gets every line once and in order.
 func TestInputOverBreakingLink(t *testing.T) {
+	t.Parallel()
 	runs := filepath.Join(t.TempDir(), "runs")
 	p := startProvideWith(t, provideFile(t, "cat.yaml", strings.ReplaceAll(`provider_id: agent:test:here
 heartbeat_interval_ms: 500

@@ -325,6 +325,7 @@ func TestInvokeBinarySignals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
+	t.Parallel()
 	bin := binary(t)
 	conf := filepath.Join(t.TempDir(), "c.yaml")
 	yaml := "provider_id: agent:t:local\ncapabilities:\n  - name: waits\n    command: [sh, -c, 'echo started; sleep 100']\n    input: none\n" +

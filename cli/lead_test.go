@@ -232,6 +232,7 @@ func (r *leadRig) filter(word string) {
 // through the loss of the owner, leave with the terminal as it was.
 func TestLeadAtARealTerminal(t *testing.T) {
 	playsAtProcesses(t)
+	t.Parallel()
 	r := newLeadRig(t, 120, 36)
 	s := r.screen
 	r.put("work:auth:rotate", "Rotate the signing keys", acop.StatusRequiresAttention)

@@ -13,8 +13,10 @@ import (
 // says that it remembers, so the task is sent again to its next life, which answers
 // that it is over; without, it is not sent again. In no case does it run twice.
 func TestProviderDiesInTheMiddle(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{"with data": "it is not run again", "without": "the task is not sent again"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			runs := filepath.Join(dir, "runs")
 			config := provideFile(t, "caps.yaml", "capabilities:\n  - name: work\n    command: [sh, -c, 'echo x >>"+runs+"; echo begun; sleep 0.3; kill -9 $PPID; sleep 60']\n")

@@ -55,6 +55,7 @@ func pretendInstalled(t *testing.T, names ...string) {
 // The recipe of a script runs as it stands: the shell sees its text, heartbeats are
 // taken out of the output.
 func TestRecipeOfAScriptRuns(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join("..", "docs", "recipes.md"))
 	if err != nil {
 		t.Fatal(err)

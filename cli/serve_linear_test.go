@@ -169,6 +169,7 @@ func (l *linear) client(ctx context.Context, n int) {
 // act (H-013, H-079, H-080, H-085, B44, B46, B61, B62).
 func TestClaimsAreLinearizable(t *testing.T) {
 	playsAtProcesses(t)
+	t.Parallel()
 	data := t.TempDir()
 	l := &linear{t: t, http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: linearClients}}}
 	var list strings.Builder
