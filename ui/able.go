@@ -2,6 +2,7 @@ package ui
 
 import (
 	"signalbox/model/acop"
+	"signalbox/model/fleet"
 	"signalbox/ui/screen"
 )
 
@@ -10,6 +11,28 @@ func legal(verb acop.Verb) func(*Model, subject) (bool, string) {
 	return func(m *Model, s subject) (bool, string) {
 		return acop.Legal(s.item, m.role(), m.self(), verb)
 	}
+}
+
+// missing says what a row is not that an action of domain d acts on.
+func (d domain) missing() string {
+	switch {
+	case d&onItem != 0 && d&onTask != 0:
+		return "this row is about neither a work item nor a task"
+	case d&onTask != 0:
+		return "this row is about no task"
+	}
+	return "this row is about no work item"
+}
+
+// notAnswered says why nothing can be asked of an owner that has not told who we are.
+func (m *Model) notAnswered() string {
+	switch l := m.state.Link; {
+	case l.State == fleet.LinkRefused && l.Problem != "":
+		return "the owner refuses this program: " + clean(l.Problem)
+	case l.State == fleet.LinkDegraded && l.Problem != "":
+		return "the owner has not answered yet: " + clean(l.Problem) + "; trying again"
+	}
+	return "the owner has not answered yet"
 }
 
 // role is the role at the owner; before the first snapshot it is not known and
@@ -57,7 +80,7 @@ func canSettings(m *Model, _ subject) (bool, string) {
 
 func canEdit(m *Model, s subject) (bool, string) {
 	if len(m.opts.Editor) == 0 {
-		return false, "neither VISUAL nor EDITOR is set"
+		return false, "neither VISUAL nor EDITOR is set; p posts from a form"
 	}
 	return acop.Legal(s.item, m.role(), m.self(), acop.VerbPost)
 }

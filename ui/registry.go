@@ -194,14 +194,14 @@ func (m *Model) enabled(a *action, s subject) (bool, string) {
 		return false, "this program was started with --read-only"
 	}
 	if a.act && a.on&onTask == 0 && a.group != groupTasks && m.state.Role == "" {
-		return false, "the owner has not answered yet"
+		return false, m.notAnswered()
 	}
 	if a.on&onNothing == 0 {
 		if s.t.IsZero() {
 			return false, m.noRow()
 		}
 		if !a.fits(s) {
-			return false, "not for this kind of row"
+			return false, a.on.missing()
 		}
 	}
 	if a.can == nil {

@@ -136,3 +136,23 @@ func TestInvokeSaysWhyNot(t *testing.T) {
 		})
 	}
 }
+
+// An act that cannot be asked for says what stands against it: the row, or the owner.
+func TestActSaysWhatStandsAgainstIt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.Keys("tab", "a")
+		r.Must("accept: this row is about no work item")
+		r.Keys("esc", "tab", "R")
+		r.Must("re-send: this row is about no task")
+	})
+	bubble(t, func(t *testing.T) {
+		r := open(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.facts(fleet.LinkChanged{Link: fleet.Link{State: fleet.LinkDegraded, Since: time.Now(), Try: 3, Problem: "connection refused"}})
+		r.Keys("n")
+		r.Must("new item: the owner has not answered yet: connection refused; trying again")
+		r.facts(fleet.LinkChanged{Link: fleet.Link{State: fleet.LinkRefused, Since: time.Now(), Problem: "the token is not known"}})
+		r.Keys("n")
+		r.Must("new item: the owner refuses this program: the token is not known")
+	})
+}
