@@ -34,35 +34,45 @@ func (r *rig) endsSoon(what string) {
 	}
 }
 
-// B86: q ends the program within a second, whatever streams in at that moment,
-// and whoever sends is let go. A sender that stayed would fail the bubble.
+// B86: q ends the program within a second, whatever streams in at that moment, two
+// hundred times over at sixteen phases of the frame, and whoever sends is let go. A
+// sender that stayed would fail the bubble.
 func TestQuitWhileEverythingStreams(t *testing.T) {
-	for n := range 5 {
+	for n := range 200 {
 		bubble(t, func(t *testing.T) {
-			r := world(t, ui.Options{Passing: true}, uitest.Options{W: 80, H: 24})
-			stop := make(chan struct{})
-			for i := range 20 {
-				id := fmt.Sprint("task_", i)
-				r.facts(uitest.TaskFacts(id, "x", time.Now())[0])
-				go func() {
-					tick := time.NewTicker(10 * time.Millisecond)
-					defer tick.Stop()
-					for seq := int64(0); ; seq++ {
-						select {
-						case <-stop:
-							return
-						case <-tick.C:
-							r.Program().Send(ui.FactsMsg{Facts: []fleet.Fact{output(id, seq, "a line")}})
-						}
-					}
-				}()
+			r := open(t, ui.Options{Passing: true}, uitest.Options{W: 80, H: 24})
+			var begun []fleet.Fact
+			for i := range streams {
+				begun = append(begun, uitest.TaskFacts(fmt.Sprint("task_", i), "x", time.Now())[0])
 			}
-			r.Wait(50*time.Millisecond + time.Duration(n)*4*time.Millisecond) // at another phase of the frame each time
+			r.facts(begun...)
+			stop := make(chan struct{})
+			for i := range streams {
+				go r.stream(fmt.Sprint("task_", i), stop)
+			}
+			r.Wait(25*time.Millisecond + time.Duration(n%16)*2*time.Millisecond)
 			r.Program().Send(uitest.Key("q"))
 			r.endsSoon("q under load")
 			r.Wait(50 * time.Millisecond) // the senders go on against a program that has ended
 			close(stop)
 		})
+	}
+}
+
+// streams is how many tasks stream at once.
+const streams = 20
+
+// stream sends a line of a task a hundred times a second, until stop is closed.
+func (r *rig) stream(task string, stop <-chan struct{}) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for seq := int64(0); ; seq++ {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			r.Program().Send(ui.FactsMsg{Facts: []fleet.Fact{output(task, seq, "a line")}})
+		}
 	}
 }
 
@@ -105,7 +115,7 @@ func TestOneLineIsFewBytes(t *testing.T) {
 		r := world(t, ui.Options{}, uitest.Options{W: 200, H: 60})
 		r.Keys("3")
 		r.facts(output("task_b1b2b3b4b5", 5, "alive again"))
-		for n := range 5 {
+		for n := range 200 {
 			before := len(r.Written())
 			r.facts(output("task_b1b2b3b4b5", int64(6+n), fmt.Sprint("fresh line ", n)))
 			r.Must(fmt.Sprint("fresh line ", n))
