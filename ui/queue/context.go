@@ -73,13 +73,9 @@ func (p *page) gap() {
 	}
 }
 
-// contextLines draws what is needed to decide on the selected row.
-func (s *Screen) contextLines(c *screen.Ctx, r rect, asks []fleet.Ask, tasks []*fleet.Task) []string {
-	if r.h <= 0 || r.w <= 2 {
-		return nil
-	}
+// context is what is needed to decide on the selected row, with the row's key.
+func (s *Screen) context(c *screen.Ctx, r rect, asks []fleet.Ask, tasks []*fleet.Task) (lines []string, key string) {
 	p := &page{c: c, w: r.w - 2, dense: !arrangeWide(c.W)}
-	key := ""
 	switch {
 	case s.part == partTasks && len(tasks) > 0:
 		t := tasks[s.tasks.Pos()]
@@ -92,24 +88,85 @@ func (s *Screen) contextLines(c *screen.Ctx, r rect, asks []fleet.Ask, tasks []*
 		key = a.Key
 		p.ask(a)
 	}
+	return p.out, key
+}
+
+// scrollContext moves the context by d lines, as far as there is something to read.
+func (s *Screen) scrollContext(c *screen.Ctx, d int) {
+	asks, tasks := s.sync(c)
+	r := arrange(c.W, c.H, len(asks), len(tasks)).context
+	if r.h <= 0 || r.w <= 2 {
+		return
+	}
+	lines, key := s.context(c, r, asks, tasks)
 	if key != s.about {
 		s.about, s.scroll = key, 0
 	}
-	out := make([]string, 0, r.h)
-	if !arrangeWide(c.W) {
-		// Below the asks a line sets it apart.
-		out = append(out, c.Styles.Faint.Render(strings.Repeat(c.Styles.G.H, r.w)))
+	s.scroll = max(0, min(s.scroll+d, len(lines)-contextRows(c, len(lines), r.h)))
+}
+
+// contextRows is how many of n lines stand in h rows: one is taken by the line below
+// the asks, or beside them by the word that there is more.
+func contextRows(c *screen.Ctx, n, h int) int {
+	if arrangeWide(c.W) && n <= h {
+		return h
 	}
-	s.scroll = max(0, min(s.scroll, len(p.out)-(r.h-len(out))))
-	shown := p.out[s.scroll:]
-	for i := 0; len(out) < r.h; i++ {
-		if i < len(shown) {
-			out = append(out, " "+shown[i]+" ")
-		} else {
-			out = append(out, kit.Blank(r.w))
+	return h - 1
+}
+
+// contextLines draws the context, with a line that sets it apart below the asks, and
+// says how much of it is out of sight. It stands at its beginning for another row than
+// the one it was scrolled for.
+func (s *Screen) contextLines(c *screen.Ctx, r rect, asks []fleet.Ask, tasks []*fleet.Task) []string {
+	if r.h <= 0 || r.w <= 2 {
+		return nil
+	}
+	lines, key := s.context(c, r, asks, tasks)
+	wide, rows := arrangeWide(c.W), contextRows(c, len(lines), r.h)
+	at := 0
+	if key == s.about {
+		at = max(0, min(s.scroll, len(lines)-rows))
+	}
+	end := min(len(lines), at+rows)
+	rule := moreRule(c, r.w, at, len(lines)-end, wide)
+	out := make([]string, 0, r.h)
+	if !wide {
+		out = append(out, rule)
+	}
+	for _, l := range lines[at:end] {
+		out = append(out, " "+l+" ")
+	}
+	for len(out) < r.h-1 {
+		out = append(out, kit.Blank(r.w))
+	}
+	if len(out) < r.h {
+		if !wide || rows == r.h {
+			rule = kit.Blank(r.w)
 		}
+		out = append(out, rule)
 	}
 	return out
+}
+
+// moreRule tells how many lines of the context are out of sight, on a line that sets it
+// apart where it stands below the asks.
+func moreRule(c *screen.Ctx, w, above, below int, wide bool) string {
+	st := c.Styles
+	note := ""
+	if above > 0 {
+		note += " K " + kit.Count(above) + " above"
+	}
+	if below > 0 {
+		note += " J " + kit.Count(below) + " more"
+	}
+	if note != "" {
+		note += " "
+	}
+	if wide {
+		return st.Muted.Render(kit.Fit(st.G, note, w, false))
+	}
+	n := max(0, w-text.Width(note)-1)
+	return st.Faint.Render(strings.Repeat(st.G.H, n)) + st.Muted.Render(text.Clip(note, w-n)) + st.Faint.Render(strings.Repeat(st.G.H, max(0, w-n-text.Width(note))))
 }
 
 func arrangeWide(w int) bool { return w >= wideFrom }

@@ -148,9 +148,9 @@ func (s *Screen) key(c *screen.Ctx, do string) screen.Intent {
 	case "snoozed":
 		s.snoozed = !s.snoozed
 	case "context-down":
-		s.scroll++
+		s.scrollContext(c, 1)
 	case "context-up":
-		s.scroll = max(0, s.scroll-1)
+		s.scrollContext(c, -1)
 	default:
 		if s.part == partTasks {
 			s.tasks.Nav(do, len(tasks), func(i int) string { return tasks[i].ID })
@@ -203,7 +203,7 @@ func (s *Screen) wheel(c *screen.Ctx, msg tea.MouseWheelMsg) {
 	r := arrange(c.W, c.H, len(asks), len(tasks))
 	switch {
 	case r.context.has(msg.X, msg.Y):
-		s.scroll = max(0, s.scroll+d)
+		s.scrollContext(c, d)
 	case r.tasks.has(msg.X, msg.Y):
 		s.tasks.Move(d, len(tasks), func(i int) string { return tasks[i].ID })
 	default:

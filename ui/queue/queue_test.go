@@ -176,3 +176,39 @@ func TestContextScrollsToItsEnd(t *testing.T) {
 		}
 	}
 }
+
+// The context says how much of it is out of sight, scrolls no further than there is
+// something to read, and drawing changes nothing.
+func TestContextScrolls(t *testing.T) {
+	now := time.Now()
+	st := uitest.World(now)
+	it := uitest.Item("work:long", "Long", acop.StatusRequiresAttention, 2000, now)
+	it.WorkItem.Priority = acop.PriorityUrgent
+	for i := range 40 {
+		it.Blockers = append(it.Blockers, acop.Blocker{BlockerCode: fmt.Sprint("code_", i), Summary: "why"})
+	}
+	st.Apply(uitest.Changed(it, acop.VerbPut, 2000, now))
+	for _, size := range [][2]int{{78, 20}, {158, 36}} {
+		s, c := New(), ctx(st, now, size[0], size[1])
+		s.Select(c, screen.Item("work:long", 0))
+		if v := ansi.Strip(s.View(c)); !strings.Contains(v, " more ") || strings.Contains(v, " above") || strings.Contains(v, "code_39") {
+			t.Errorf("%v: what is out of sight is not told:\n%s", size, v)
+		}
+		for range 200 {
+			s.Update(c, uitest.Key("J")) // and no frame between them
+		}
+		at := s.scroll
+		v := ansi.Strip(s.View(c))
+		if !strings.Contains(v, " above") || strings.Contains(v, " more ") || s.scroll != at {
+			t.Errorf("%v: not at the end, or drawing scrolled:\n%s", size, v)
+		}
+		s.Update(c, uitest.Key("K"))
+		if v = ansi.Strip(s.View(c)); !strings.Contains(v, "J 1 more") {
+			t.Errorf("%v: one line back is not one line back:\n%s", size, v)
+		}
+		s.Update(c, uitest.Key("down"))
+		if v = ansi.Strip(s.View(c)); strings.Contains(v, " above") {
+			t.Errorf("%v: another row is not shown from its beginning:\n%s", size, v)
+		}
+	}
+}
