@@ -97,7 +97,7 @@ func (b box) keepsOwnList(list, identity string, role acop.Role) error {
 	if b.Tokens == "" || b.Tokens == list {
 		return nil
 	}
-	return failf(exitUsage, "the local box lets in only whom %s lists; make a token with `signalbox token add %s --role %s --tokens %s > FILE` and give --token-file FILE",
+	return failf(exitUsage, "the local box lets in only whom %s lists; make a token with `signalbox token add %s --role %s --tokens %s --out FILE` and give --token-file FILE",
 		b.Tokens, text.ID(identity), role, b.Tokens)
 }
 
