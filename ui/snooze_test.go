@@ -10,6 +10,9 @@ import (
 )
 
 func TestSnooze(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws the clock of a quarter of an hour")
+	}
 	bubble(t, func(t *testing.T) {
 		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
 		r.Must("NEEDS YOU (5)")
