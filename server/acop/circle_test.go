@@ -132,3 +132,21 @@ func TestSupersedeInACircle(t *testing.T) {
 		t.Errorf("the end of the chain is %s", st)
 	}
 }
+
+// TestBlockByWhatIsDone leaves an item that is blocked for a reason of its producer's
+// as it is when somebody lets it wait for work that is accepted already (D-44).
+func TestBlockByWhatIsDone(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	b.put("done", nil, nil)
+	b.want(b.verb("claims", b.claim("done", "worker-http", 60), "complete", "worker-http", nil), 200, "")
+	b.want(b.verb("work-items", "done", "accept", "lead-01", nil), 200, "")
+	for id, status := range map[string]string{"blocked": "blocked", "ready": "ready"} {
+		b.put(id, m{"status": status}, nil)
+		r := b.verb("work-items", id, "block", "lead-01", m{"blocker": dependsOn("done")})
+		b.want(r, 200, "")
+		if got := b.item(id); got.text("item.work_item.status") != status || len(got.at("item.blockers").([]any)) != 0 {
+			t.Errorf("%s has become %s", id, got.raw)
+		}
+	}
+}

@@ -250,8 +250,9 @@ func decideBlock(d *desk, r *request) (*verdict, *core.Error) {
 	}
 	e := core.Event{Family: core.FamilyBlockerUpdate, Verb: string(core.VerbBlock), Reason: cmp.Or(r.Reason, r.Blocker.Summary)}
 	b := *r.Blocker
-	if d.met(b) && blockable(dr.item.Status()) {
-		dr.met("")
+	if d.met(b) && blockable(dr.item.Status()) { // nobody waits for it; what else blocks the item still does
+		e.Reason = reasonMet
+		dr.note(e)
 		a := okItem(dr.item)
 		a.Blockers = some(dr.item.Blockers)
 		return one(dr, a)

@@ -68,10 +68,13 @@ func (dr *draft) dropMet() {
 	dr.met(ownerActor)
 }
 
+// reasonMet tells why a blocker does not hold its item back.
+const reasonMet = "what it waited for was accepted already"
+
 // met tells that what the item waited for was accepted before, and frees it if
 // nothing else holds it back.
 func (dr *draft) met(actor string) {
-	e := core.Event{Family: core.FamilyBlockerUpdate, Verb: string(core.VerbUnblock), Actor: actor, Reason: "what it waited for was accepted already"}
+	e := core.Event{Family: core.FamilyBlockerUpdate, Verb: string(core.VerbUnblock), Actor: actor, Reason: reasonMet}
 	if dr.item.Status() == core.StatusBlocked && len(dr.item.Blockers) == 0 {
 		dr.move(core.StatusReady, e)
 		return

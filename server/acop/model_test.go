@@ -260,6 +260,9 @@ func (l *little) moveItem(i *littleItem, verb, other string) said {
 			if o := l.items[other]; o != nil && (o.status == core.StatusAccepted || o.status == core.StatusConsumed) {
 				return fine // what it would wait for is done
 			}
+			if !i.deps[other] && l.waitsFor(other, i, map[string]bool{}) {
+				return said{409, core.CodeItemConflict}
+			}
 			i.deps[other] = true
 		} else {
 			i.review = true
@@ -276,6 +279,24 @@ func (l *little) moveItem(i *littleItem, verb, other string) said {
 		}
 	}
 	return fine
+}
+
+// waitsFor tells whether the item of this id is i, or waits for it over others.
+func (l *little) waitsFor(id string, i *littleItem, seen map[string]bool) bool {
+	at := l.items[id]
+	if at == nil || at == i || seen[id] {
+		return at == i
+	}
+	seen[id] = true
+	if at.terminal() || at.status == core.StatusCompleted || at.status == core.StatusAccepted {
+		return false
+	}
+	for next := range at.deps {
+		if l.waitsFor(next, i, seen) {
+			return true
+		}
+	}
+	return false
 }
 
 // expire lets the time of every lease pass.
