@@ -21,6 +21,7 @@ type hookEvent struct {
 	Notification string // the kind of one
 	Failure      string // of StopFailure: a kind; of PostToolUseFailure: what the tool said
 	Interrupted  bool   // of PostToolUseFailure: by the agent's user
+	Background   []any  // of Stop: what the agent has running and will look at again
 }
 
 // maxHookEvent bounds in bytes what is read of an event. What a tool answered makes
@@ -77,6 +78,7 @@ func parseHookEvent(r io.Reader) (e hookEvent, err error) {
 	fields := map[string]any{
 		"hook_event_name": &e.Event, "tool_name": &e.Tool, "tool_input": &e.ToolInput, "source": &e.Source,
 		"notification_type": &e.Notification, "error": &e.Failure, "is_interrupt": &e.Interrupted,
+		"background_tasks": &e.Background,
 	}
 	for dec.More() {
 		key, err := dec.Token()
@@ -134,6 +136,9 @@ func (e *hookEvent) progress(contents bool) (status, summary string) {
 	case "PermissionRequest", "Interrupt":
 		return agentWaits, ""
 	case "Stop":
+		if len(e.Background) > 0 {
+			return agentWorks, ""
+		}
 		return agentIdle, ""
 	case "StopFailure":
 		return e.stopped(), ""
