@@ -40,7 +40,8 @@ func (m *Model) itemAnd(ss []subject, dependents func(*acop.Item) []dialog.Line)
 	}
 	w := it.WorkItem
 	out := []dialog.Line{dialog.Text(headline(it), dialog.Strong)}
-	out = append(out, label("state", clean(string(w.Status))+" · "+clean(string(w.WorkKind))+" · "+clean(string(w.Priority))+
+	_, state, _ := kit.StatusMark(m.look.styles, w.Status)
+	out = append(out, label("state", state+" · "+clean(string(w.WorkKind))+" · "+clean(string(w.Priority))+
 		fmt.Sprintf(" · score %.2f", w.ActionabilityScore), dialog.Plain))
 	if s := clean(strings.ReplaceAll(text.Head(w.Summary, 1000), "\n", " ")); s != "" && s != headline(it) {
 		out = append(out, dialog.Text(s, dialog.Muted))
@@ -101,8 +102,12 @@ const stillShown = 3
 
 // stillWaits says why an item is not ready once what it waits for is accepted.
 func stillWaits(w fleet.StillWaiting) string {
-	if len(w.For) == 0 {
-		return "stays " + clean(string(w.Status))
+	switch {
+	case len(w.For) > 0:
+	case w.Status == acop.StatusRequiresAttention:
+		return "needs a decision first"
+	default:
+		return "is " + clean(string(w.Status))
 	}
 	return "still waits for " + shortList(shortIDs(w.For), 2)
 }

@@ -357,9 +357,12 @@ func (p *page) dependents(it *acop.Item) {
 		p.factProse("unblocks", "", names, st.Text, 3)
 	}
 	for _, w := range waiting[:min(2, len(waiting))] {
-		why := "stays " + pane.Clean(string(w.Status), 20)
-		if len(w.For) > 0 {
+		why := "is " + pane.Clean(string(w.Status), 20)
+		switch {
+		case len(w.For) > 0:
 			why = "still waits for " + short(w.For, 2)
+		case w.Status == acop.StatusRequiresAttention:
+			why = "needs a decision first"
 		}
 		p.factProse("not yet", "", pane.CleanID(st.G, w.ID, 24)+", "+why, st.Muted, 2)
 	}
