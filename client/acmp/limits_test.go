@@ -269,6 +269,9 @@ func TestTranscriptsStayBounded(t *testing.T) {
 // a million ids differ, and each holds 128 bits that are random: over all of
 // them each bit is set as often as not.
 func TestTaskIDs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a million ids one after the other")
+	}
 	const n = 1_000_000
 	seen := make(map[[16]byte]bool, n)
 	var ones [128]int

@@ -130,11 +130,7 @@ func TestRaces(t *testing.T) {
 	c := overHTTP(t, p)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 8)
-	rounds := 1000
-	if testing.Short() {
-		rounds = 100
-	}
-	for range rounds {
+	for range 1000 {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()

@@ -3,6 +3,7 @@ package acmp
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,6 +27,8 @@ func TestMain(m *testing.M) {
 			os.Exit(providerProcess(os.Args[2]))
 		}
 	}
+	// Most tests here wait for commands and times. A -parallel on the command line wins.
+	_ = flag.Set("test.parallel", "8")
 	os.Exit(m.Run())
 }
 

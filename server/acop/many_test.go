@@ -115,6 +115,7 @@ func TestPutManyEntries(t *testing.T) {
 // words as long as a body takes (B87).
 func TestItemGrows(t *testing.T) {
 	t.Parallel()
+	oneByOne(t)
 	b := newBox(t, nil)
 	long := strings.Repeat("x", 900<<10)
 	list := func(name string, more m) m {
@@ -175,6 +176,7 @@ func TestScopeIsBounded(t *testing.T) {
 // remembers the newest outcomes and does not grow without end (B84).
 func TestDecidedIntentsAreBounded(t *testing.T) {
 	t.Parallel()
+	oneByOne(t)
 	b := newBox(t, nil)
 	b.put("w", nil, nil)
 	b.want(b.do("PUT", "settings", "lead-01", body(m{"grant_mode": "lead", "reason": "r"})), 200, "")

@@ -16,6 +16,7 @@ import (
 // nothing (H-049, C-052, C-057, D-41). What was submitted last is no request.
 func TestMatrixByPut(t *testing.T) {
 	t.Parallel()
+	oneByOne(t)
 	b := newBox(t, func(o *Options) {
 		o.Config.ConsumeCompleted = true
 		o.Config.RateLimit = RateLimit{PerSecond: 1e6, Burst: 1e6}

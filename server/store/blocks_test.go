@@ -42,9 +42,19 @@ func longLog(t *testing.T) (dir string, items int) {
 	return dir, items
 }
 
+// longLogAlone leaves a test out of a short run that writes and reads a long log with
+// nobody else at it.
+func longLogAlone(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("writes and reads a long log with nobody else at it")
+	}
+}
+
 // What the engine packed is read back whole, and damage of it is found: a
 // changed byte, a cut, a missing block, one block twice, blocks of an older log.
 func TestPackedBlocks(t *testing.T) {
+	longLogAlone(t)
 	dir, items := longLog(t)
 	if soundOrRefused(t, copyDir(t, dir), items) {
 		t.Fatal("a whole log was refused")

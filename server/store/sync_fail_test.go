@@ -67,6 +67,7 @@ func TestFailedSync(t *testing.T) {
 // Only what is in doubt is written anew, and it stays in doubt until that is done.
 func TestSecureBlocks(t *testing.T) {
 	t.Parallel()
+	longLogAlone(t)
 	dir, _ := longLog(t)
 	engine := filepath.Join(dir, engineDir)
 	blocks, err := blockFiles(engine)
