@@ -28,7 +28,7 @@ func settings() []setting {
 		},
 		{
 			keys: []string{"ascii"}, def: "`false`", yaml: "ascii: false",
-			help: "Draw with ASCII characters only.",
+			help: "Draw with ASCII characters only. RUNEWIDTH_EASTASIAN=1, which tells that the terminal\ndraws lines and arrows in two cells, turns it on.",
 		},
 		{
 			keys: []string{"mouse"}, def: "`on`", yaml: "mouse: on",

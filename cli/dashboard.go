@@ -137,7 +137,7 @@ func (d dashboard) newBuyer(conf *config, feed *pump) (*acmp.Buyer, error) {
 func (g *globals) uiOptions(d dashboard, conf *config) ui.Options {
 	return ui.Options{
 		Identity: d.identity, Server: d.server,
-		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii || conf.ASCII,
+		ReadOnly: g.readOnly, NoColor: g.noColor || g.sys.Env("NO_COLOR") != "", ASCII: g.ascii || conf.ASCII || g.signsAreWide(),
 		CarriesOwner: d.carriesOwner, Passing: d.passing, CanBackground: d.background != nil,
 		Theme: theme.Name(conf.Theme), NoMouse: conf.Mouse == "off", Keys: conf.bound(),
 		Notify: conf.Notify.how, Floor: conf.floor(),

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strconv"
 	"time"
 
 	"signalbox/ui/input"
@@ -14,6 +15,14 @@ const (
 	// drainWithin is how long a slow one may take in all.
 	drainWithin = 30 * time.Second
 )
+
+// signsAreWide reports whether the terminal is said to draw signs of ambiguous width,
+// lines and arrows among them, in two cells, as some do for CJK languages. Then only
+// ASCII stays in its column (B03).
+func (g *globals) signsAreWide() bool {
+	wide, err := strconv.ParseBool(g.sys.Env("RUNEWIDTH_EASTASIAN"))
+	return err == nil && wide
+}
 
 // line is the input of the dashboard. Bubble Tea asks for its descriptor when it
 // changes the settings of the line, at the start and at each end: before quitting,

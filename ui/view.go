@@ -70,11 +70,15 @@ func (m *Model) fullFrame() (string, *tea.Cursor) {
 }
 
 // asciiWords replaces, cell for cell, the signs that stand in our own sentences and
-// those that stand for controls and broken bytes in the text of others.
+// those that stand for controls and broken bytes in the text of others. Where signs
+// of ambiguous width are measured as two cells (RUNEWIDTH_EASTASIAN=1), two are put.
 var asciiWords = func() *strings.Replacer {
 	pairs := []string{"·", "-", "…", "~", "→", ">", "×", "x", "“", "\"", "”", "\"", "▸", ">", "\ufffd", "?"}
 	for r := '␀'; r <= '␤'; r++ {
 		pairs = append(pairs, string(r), "?")
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		pairs[i+1] += kit.Blank(ansi.StringWidth(pairs[i]) - 1)
 	}
 	return strings.NewReplacer(pairs...)
 }()
