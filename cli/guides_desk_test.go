@@ -105,22 +105,83 @@ func copySource(t *testing.T, from, to string) {
 func (d *desk) clear() {
 	_ = exec.Command("tmux", "-S", d.socket, "kill-server").Run()
 	for range 100 {
-		environs, _ := filepath.Glob("/proc/[0-9]*/environ")
-		left := 0
-		for _, path := range environs {
-			raw, err := os.ReadFile(path)
-			if err != nil || !strings.Contains(string(raw), "HOME="+d.home+"\x00") {
-				continue
-			}
-			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
-				left++
-				_ = signalPID(pid, syscall.SIGKILL)
-			}
-		}
-		if left == 0 {
+		left := d.processes()
+		if len(left) == 0 {
 			return
 		}
+		for pid := range left {
+			_ = signalPID(pid, syscall.SIGKILL)
+		}
 		time.Sleep(20 * time.Millisecond) // until the killed are gone
+	}
+}
+
+// processes are those with the desk's home, by what they run.
+func (d *desk) processes() map[int]string {
+	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
+	found := map[int]string{}
+	for _, path := range environs {
+		raw, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(raw), "HOME="+d.home+"\x00") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			found[pid] = strings.ReplaceAll(strings.TrimRight(string(line), "\x00"), "\x00", " ")
+		}
+	}
+	return found
+}
+
+// follow types a whole guide and demands that it ends what it began: whoever goes on
+// with another guide is at the prompt, and nothing of this one is in the way.
+func (d *desk) follow(path string) {
+	d.t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	blocks, err := guideBlocks(string(raw))
+	if err != nil {
+		d.t.Fatalf("%s: %v", path, err)
+	}
+	ran := 0
+	for _, b := range blocks {
+		switch b.kind {
+		case "sh":
+			d.terminal(b.in).typeBlock(b)
+			ran++
+		case "keys":
+			d.terminal(b.in).pressBlock(b)
+		}
+	}
+	if ran == 0 {
+		d.t.Errorf("%s has nothing that is run", path)
+	}
+	for _, g := range d.terminals {
+		g.wait("the prompt at the end of "+path, asksForMore)
+		g.busy = false
+	}
+	soon(d.t, "nothing is left running by "+path, func() bool {
+		for _, line := range d.processes() {
+			if words := strings.Fields(line); len(words) > 0 && filepath.Base(words[0]) == "signalbox" {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// wipe empties the terminals; what was set in their shells stays.
+func (d *desk) wipe() {
+	d.t.Helper()
+	for name, g := range d.terminals {
+		d.tmux("send-keys", "-R", "-t", name)
+		d.tmux("clear-history", "-t", name)
+		d.tmux("send-keys", "-t", name, "Enter")
+		g.wait("an empty terminal", func(s string) bool { // the shell may tell of jobs that ended
+			return !guideRun.MatchString(s) && asksForMore(s)
+		})
 	}
 }
 
@@ -183,7 +244,7 @@ func (g *guideTerminal) wait(what string, ok func(string) bool) string {
 }
 
 var (
-	guidePrompt = regexp.MustCompile(`(?m)^\[(?:guide (\d+)|more)\]`)
+	guidePrompt = regexp.MustCompile(`(?m)^(?:\^C)?\[(?:guide (\d+)|more)\]`)
 	guideRun    = regexp.MustCompile(`(?m)^\[run\]\n`)
 )
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -196,28 +197,39 @@ func TestGuidesRunAsWritten(t *testing.T) {
 	for _, path := range guides(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".md"), func(t *testing.T) {
 			t.Parallel()
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			blocks, err := guideBlocks(string(raw))
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			d, ran := newDesk(t, strings.Contains(string(raw), "in a fresh clone")), 0
-			for _, b := range blocks {
-				switch b.kind {
-				case "sh":
-					d.terminal(b.in).typeBlock(b)
-					ran++
-				case "keys":
-					d.terminal(b.in).pressBlock(b)
-				}
-			}
-			if ran == 0 {
-				t.Errorf("%s has nothing that is run", path)
-			}
+			newDesk(t, filepath.Base(path) == firstGuide).follow(path)
 		})
+	}
+}
+
+// firstGuide is the one that builds the program, in a fresh clone.
+const firstGuide = "first-ten-minutes.md"
+
+var guideLink = regexp.MustCompile(`\(guides/([a-z-]+\.md)\)`)
+
+// TestGuidesFollowOneAnother types all guides, in the order in which the index lists
+// them, into the same terminals of one home: none trips over what another left.
+func TestGuidesFollowOneAnother(t *testing.T) {
+	playsAtProcesses(t)
+	t.Parallel()
+	index, err := os.ReadFile(filepath.Join("..", "docs", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, m := range guideLink.FindAllStringSubmatch(string(index), -1) {
+		if !slices.Contains(order, m[1]) {
+			order = append(order, m[1])
+		}
+	}
+	if len(order) != len(guides(t)) || order[0] != firstGuide {
+		t.Fatalf("the index lists %q, and there are %q", order, guides(t))
+	}
+	d := newDesk(t, true)
+	for _, name := range order {
+		t.Log(name)
+		d.follow(filepath.Join("..", "docs", "guides", name))
+		d.wipe()
 	}
 }
 
