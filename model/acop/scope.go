@@ -33,6 +33,29 @@ const mostEffort effort = 1 << 20
 
 func newEffort() *effort { e := mostEffort; return &e }
 
+// Effort bounds what one reader spends on all its comparisons together, in some
+// hundred milliseconds: each pair of scopes takes what it needs, and once the whole is
+// spent, only as much as small scopes need. It is for one goroutine; make it with
+// [NewEffort].
+type Effort struct{ left effort }
+
+const (
+	// allEffort is sixteen pairs that take as long as they may.
+	allEffort = 16 * mostEffort
+	// leastEffort compares some dozens of paths with as many others.
+	leastEffort effort = 1 << 12
+)
+
+// NewEffort is a whole budget.
+func NewEffort() *Effort { return &Effort{allEffort} }
+
+// pair is what the next pair may take; done gives back what it left.
+func (w *Effort) pair() (e *effort, done func()) {
+	given := min(max(w.left, leastEffort), mostEffort)
+	rest := given
+	return &rest, func() { w.left = max(w.left-(given-rest), 0) }
+}
+
 // spend takes n steps and reports whether there were as many.
 func (e *effort) spend(n int) bool {
 	*e -= effort(n)
@@ -69,10 +92,20 @@ func (s Scope) Empty() bool { return len(s.paths) == 0 && len(s.symbols) == 0 }
 // repositories never overlap. Of scopes that take too long to compare, it lists
 // what it found by then, and the pair at which it stopped as if that met.
 func (s Scope) Overlaps(t Scope) (paths, symbols []string) {
+	return s.OverlapsWithin(t, NewEffort())
+}
+
+// OverlapsWithin is Overlaps at the expense of w, which is shared by many pairs.
+func (s Scope) OverlapsWithin(t Scope, w *Effort) (paths, symbols []string) {
 	if s.repo != "" && t.repo != "" && s.repo != t.repo {
 		return nil, nil
 	}
-	paths, symbols = s.meetPaths(t), s.meetSymbols(t)
+	left, done := w.pair()
+	paths = s.meetPaths(t, left)
+	done()
+	left, done = w.pair()
+	symbols = s.meetSymbols(t, left)
+	done()
 	if len(paths)+len(symbols) == 0 {
 		return nil, nil
 	}
@@ -81,8 +114,7 @@ func (s Scope) Overlaps(t Scope) (paths, symbols []string) {
 	return slices.Compact(paths), slices.Compact(symbols)
 }
 
-func (s Scope) meetPaths(t Scope) (paths []string) {
-	left := newEffort()
+func (s Scope) meetPaths(t Scope, left *effort) (paths []string) {
 	for _, a := range s.paths {
 		for _, b := range t.paths {
 			more := left.spend(1)
@@ -97,8 +129,7 @@ func (s Scope) meetPaths(t Scope) (paths []string) {
 	return paths
 }
 
-func (s Scope) meetSymbols(t Scope) (symbols []string) {
-	left := newEffort()
+func (s Scope) meetSymbols(t Scope, left *effort) (symbols []string) {
 	for _, a := range s.symbols {
 		for _, b := range t.symbols {
 			if !left.spend(1) {

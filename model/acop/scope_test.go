@@ -213,3 +213,37 @@ func TestHostileScopes(t *testing.T) {
 		t.Errorf("900 paths against 900 others overlap in %v", paths[0])
 	}
 }
+
+// TestOneEffortForManyScopes compares many scopes that are made to take long within
+// one budget: small and honest ones are judged right all the same.
+func TestOneEffortForManyScopes(t *testing.T) {
+	glob := strings.Repeat("*a*b*c", 80)
+	var dear []Scope
+	for i := range 60 {
+		paths := make([]string, 400)
+		for j := range paths {
+			paths[j] = glob + strconv.Itoa(i) + "z" + strconv.Itoa(j)
+		}
+		dear = append(dear, NewScope(owning("", paths, nil)))
+	}
+	w := NewEffort()
+	for _, a := range dear {
+		for _, b := range dear {
+			if paths, _ := a.OverlapsWithin(b, w); len(paths) == 0 {
+				t.Fatal("what could not be compared counts as no overlap")
+			}
+		}
+	}
+	if w.left != 0 {
+		t.Fatalf("%d steps are left: the pairs take too few to prove anything", w.left)
+	}
+	a := NewScope(owning("r", []string{"src/auth", "src/http/*.go", "docs"}, []string{"auth.Session"}))
+	b := NewScope(owning("r", []string{"src/store", "src/web/**/x.ts", "cmd"}, []string{"store.Open"}))
+	c := NewScope(owning("r", []string{"src/auth/login.go"}, []string{"auth.Session.Close"}))
+	if paths, symbols := a.OverlapsWithin(b, w); len(paths)+len(symbols) > 0 {
+		t.Errorf("an overlap that is none: %q %q", paths, symbols)
+	}
+	if paths, symbols := a.OverlapsWithin(c, w); len(paths) != 1 || len(symbols) != 1 {
+		t.Errorf("an overlap is missed: %q %q", paths, symbols)
+	}
+}

@@ -69,11 +69,12 @@ func (d *desk) rules(it *core.Item, worker string) gateResult {
 		g.detail = "a rule of the owner leaves this claim to a lead; ask again later"
 		return g
 	}
+	own, effort := core.NewScope(it), core.NewEffort()
 	for _, o := range d.book.LiveLeases() {
 		if o.ID() == it.ID() || !d.now.Before(o.Lease.Claim.ExpiresAtUTC) {
 			continue
 		}
-		if p, s := core.Overlaps(it, o); len(p)+len(s) > 0 {
+		if p, s := own.OverlapsWithin(core.NewScope(o), effort); len(p)+len(s) > 0 {
 			return gateResult{thenLead, "overlap", "the item shares paths or symbols with work in progress; a lead must grant it"}
 		}
 	}

@@ -56,11 +56,11 @@ type row struct {
 	Revision           uint64         `json:"revision"`
 }
 
-func (v *visit) row(it *core.Item, live []*core.Item) row {
+func newRow(it *core.Item, live *liveScopes) row {
 	r := row{
 		WorkItem: it.WorkItem, Status: it.Status(), BlockerCodes: it.BlockerCodes(), Blockers: it.Blockers, Unreserved: it.UnreservedBlockerCodes(),
 		ActionabilityScore: it.WorkItem.ActionabilityScore, TargetAgentUID: it.WorkItem.TargetAgentUID,
-		Overlaps: v.overlaps(it, live), Revision: it.Revision,
+		Overlaps: live.overlaps(it), Revision: it.Revision,
 	}
 	if it.Lease != nil {
 		c := it.Lease.Claim
@@ -69,17 +69,34 @@ func (v *visit) row(it *core.Item, live []*core.Item) row {
 	return r
 }
 
+// liveScopes are what the holders of live claims own, and how much one request may
+// still spend on comparing it.
+type liveScopes struct {
+	items  []*core.Item
+	scopes []core.Scope
+	effort *core.Effort
+}
+
+func newLiveScopes(items []*core.Item) *liveScopes {
+	l := &liveScopes{items: items, effort: core.NewEffort()}
+	for _, it := range items {
+		l.scopes = append(l.scopes, core.NewScope(it))
+	}
+	return l
+}
+
 // overlaps lists live claims of other items on the same paths or symbols.
-func (v *visit) overlaps(it *core.Item, live []*core.Item) []core.Overlap {
+func (l *liveScopes) overlaps(it *core.Item) []core.Overlap {
 	out := []core.Overlap{}
-	if len(it.WorkItem.OwnedPaths)+len(it.WorkItem.OwnedSymbols) == 0 || it.Status().Terminal() {
+	own := core.NewScope(it)
+	if own.Empty() || it.Status().Terminal() {
 		return out
 	}
-	for _, o := range live {
+	for i, o := range l.items {
 		if o.ID() == it.ID() || o.Lease == nil {
 			continue
 		}
-		if p, s := core.Overlaps(it, o); len(p)+len(s) > 0 {
+		if p, s := own.OverlapsWithin(l.scopes[i], l.effort); len(p)+len(s) > 0 {
 			out = append(out, core.Overlap{WorkItemID: o.ID(), WorkerAgentUID: o.Holder(),
 				ExpiresAtUTC: o.Lease.Claim.ExpiresAtUTC, Paths: p, Symbols: s})
 		}
@@ -125,10 +142,10 @@ func (v *visit) items(q store.ItemQuery) {
 		v.refuse(unavailable("the owner cannot answer now"))
 		return
 	}
-	live := v.s.opts.Store.LiveLeases()
+	live := newLiveScopes(v.s.opts.Store.LiveLeases())
 	rows := make([]row, 0, len(items))
 	for _, it := range items {
-		rows = append(rows, v.row(it, live))
+		rows = append(rows, newRow(it, live))
 	}
 	v.reply(struct {
 		page
@@ -207,7 +224,7 @@ func readItem(v *visit) {
 	v.w.Header().Set("ETag", etag(it.Revision))
 	v.reply(core.Detail{
 		ProtocolVersion: core.ProtocolVersion, Revision: rev, Item: it, Claims: some(claims),
-		Entries: some(st.Entries(store.EntryQuery{WorkItemID: v.id})), Events: some(events), Overlaps: v.overlaps(it, st.LiveLeases()),
+		Entries: some(st.Entries(store.EntryQuery{WorkItemID: v.id})), Events: some(events), Overlaps: newLiveScopes(st.LiveLeases()).overlaps(it),
 		UnreservedBlockerCodes: it.UnreservedBlockerCodes(),
 	})
 }

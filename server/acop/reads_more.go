@@ -24,16 +24,16 @@ func readClaims(v *visit) {
 	}
 	head := v.page()
 	p := v.r.URL.Query()
-	live := v.s.opts.Store.LiveLeases()
+	live := newLiveScopes(v.s.opts.Store.LiveLeases())
 	out := []held{}
-	for _, it := range live {
+	for _, it := range live.items {
 		if a := p.Get("agent"); it.Lease == nil || a != "" && it.Holder() != a {
 			continue
 		}
 		if w := p.Get("work_item"); w != "" && w != it.ID() {
 			continue
 		}
-		out = append(out, held{Claim: it.Lease.Claim, WorkItemStatus: it.Status(), Lease: it.Lease, Overlaps: v.overlaps(it, live)})
+		out = append(out, held{Claim: it.Lease.Claim, WorkItemStatus: it.Status(), Lease: it.Lease, Overlaps: live.overlaps(it)})
 	}
 	slices.SortFunc(out, func(a, b held) int {
 		if c := a.Claim.GrantedAtUTC.Std().Compare(b.Claim.GrantedAtUTC.Std()); c != 0 {
