@@ -135,7 +135,11 @@ func withFlags(t *testing.T, values map[string]string) {
 // the random test finds it and leaves a fixture that fails in the same way, and
 // that passes once its last step says the truth.
 func TestFailureBecomesFixture(t *testing.T) {
-	withFlags(t, map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "2s", "rapid.checks": "60"})
+	checks := "60"
+	if testing.Short() {
+		checks = "300" // of which rapid makes a fifth
+	}
+	withFlags(t, map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "2s", "rapid.checks": checks})
 	b := randomBox(t)
 	d := &deaf{TB: t}
 	done := make(chan struct{})
