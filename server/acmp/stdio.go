@@ -243,6 +243,9 @@ func (s *stdio) notification(env *envelope) {
 			s.p.cancelTask(stdioPrincipal, c)
 		}
 	case acmp.MethodInputChunk:
+		// Nothing holds the sender up, as [input.wait] does over HTTP: behind this chunk
+		// come the cancels, and the input of other tasks. What is not read is held up to
+		// [Limits.TaskBytes]; then the task fails.
 		if c, problem := parseInputChunk(env.Params); problem == "" {
 			s.p.inputChunk(stdioPrincipal, c)
 		}

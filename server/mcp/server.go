@@ -75,7 +75,7 @@ func New(o Options) *Server {
 		})
 	}
 	s.addResources()
-	s.server.AddReceivingMiddleware(s.nameTools)
+	s.server.AddReceivingMiddleware(s.nameTools, refuseSubscriptions)
 	return s
 }
 
@@ -88,6 +88,20 @@ func (s *Server) nameTools(next sdk.MethodHandler) sdk.MethodHandler {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
 					Message: fmt.Sprintf("there is no tool %q here; call one of %s", clip(p.Name, 60), strings.Join(s.toolNames(), ", "))}
 			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// refuseSubscriptions tells a client that asks for news of resources that there are
+// none: the SDK would agree to nothing, which its own client takes for a yes. Whoever
+// watches has the owner's event stream, which misses nothing and can be resumed; an
+// agent learns what concerns it from each result.
+func refuseSubscriptions(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if p, asks := req.GetParams().(*sdk.SubscriptionsListenParams); asks && p != nil && p.Notifications != nil && len(p.Notifications.ResourceSubscriptions) > 0 {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
+				Message: "resources have no subscriptions here; read them again, or follow the owner's event stream"}
 		}
 		return next(ctx, method, req)
 	}
