@@ -30,7 +30,6 @@ func TestFirstSnapshotIsNoNews(t *testing.T) {
 		if r.Bells() != 0 || len(got) != 0 {
 			t.Fatalf("%d bells and %d hooks for what had waited before anybody looked", r.Bells(), len(got))
 		}
-		r.Wait(time.Minute)
 		it := uitest.Item("work:new", "x", acop.StatusRequiresAttention, 1850, time.Now())
 		r.facts(uitest.Changed(it, acop.VerbPut, 1850, time.Now()))
 		if r.Bells() != 1 || len(got) == 0 {

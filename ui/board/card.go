@@ -176,17 +176,17 @@ func blockers(c *screen.Ctx, it *acop.Item) (string, theme.Style) {
 	n := len(it.Blockers)
 	var names []string
 	deps, dangling := 0, ""
-	for _, b := range it.Blockers {
-		name := text.ID(text.Head(b.BlockerCode, 128))
-		if id := b.DependsOnWorkItemID; id != "" {
+	for i := range it.Blockers {
+		name := it.Blockers[i].BlockerCode
+		if id := it.Blockers[i].DependsOnWorkItemID; id != "" {
 			deps++
-			name = text.ID(text.Head(id, 256))
+			name = id
 			if dangling == "" && c.State.Items[id] == nil {
-				dangling = name
+				dangling = text.ID(text.Head(id, 256))
 			}
 		}
 		if len(names) < namedBlockers {
-			names = append(names, name)
+			names = append(names, text.ID(text.Head(name, 256)))
 		}
 	}
 	all := strings.Join(names, ", ")
