@@ -103,6 +103,7 @@ const (
 	agentWorks   = "working"
 	agentWaits   = "waiting for its user"
 	agentIdle    = "idle"
+	agentStopped = "stopped" // at odds with work that is held: the lead is asked
 )
 
 // progress is what an event says about the agent; "" for nothing.
@@ -141,21 +142,24 @@ func (e *hookEvent) progress(contents bool) (status, summary string) {
 		}
 		return agentIdle, ""
 	case "StopFailure":
-		return e.stopped(), ""
+		return agentStopped, e.stopped()
 	case "SessionEnd":
 		return acop.StatusSessionEnded, ""
 	}
 	return "", ""
 }
 
+// stopWord begins the summary of a turn that an error ended.
+const stopWord = "an error ended its turn"
+
 // stopped tells of a turn that an error ended, with the kind of the error where it is
 // one: what an error says in words may hold anything.
 func (e *hookEvent) stopped() string {
 	kind := e.Failure
 	if kind == "" || len(kind) > 40 || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz_") != "" {
-		return "stopped by an error"
+		return stopWord
 	}
-	return "stopped by an error: " + kind
+	return stopWord + ": " + kind
 }
 
 // used is what a tool was used on, in one line.

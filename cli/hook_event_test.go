@@ -36,8 +36,8 @@ func TestEventsOfTheAgents(t *testing.T) {
 		{"interrupt", "Interrupt", `"turn_id":"1"`, "waiting for its user", ""},
 		{"stop", "Stop", `"stop_hook_active":false,"last_assistant_message":"hunter2","background_tasks":[]`, "idle", ""},
 		{"stop with a command that runs on", "Stop", `"stop_hook_active":false,"background_tasks":[{"id":"b","type":"shell","status":"running","command":"cat hunter2"}]`, "working", ""},
-		{"stop by an error", "StopFailure", `"error":"rate_limit","error_details":"hunter2"`, "stopped by an error: rate_limit", ""},
-		{"stop by an error in words", "StopFailure", `"error":"key hunter2 is not valid"`, "stopped by an error", ""},
+		{"stop by an error", "StopFailure", `"error":"rate_limit","error_details":"hunter2"`, "stopped", "an error ended its turn: rate_limit"},
+		{"stop by an error in words", "StopFailure", `"error":"key hunter2 is not valid"`, "stopped", "an error ended its turn"},
 		{"end", "SessionEnd", `"reason":"other"`, "session_ended", ""},
 		{"an event of tomorrow", "Tomorrow", `"tool_name":{"not":"a string"},"error":7`, "", ""},
 	} {

@@ -80,7 +80,7 @@ func (g *globals) hookReport(ctx context.Context, f *agentFlags, contents bool) 
 	var failed []string
 	for _, h := range held.Claims {
 		act := acop.Act{Verb: acop.VerbHeartbeat, ClaimID: h.Claim.ClaimID, ProgressStatus: status, Reason: summary}
-		if ownWords(h.Lease, held.AtUTC) {
+		if status != agentStopped && ownWords(h.Lease, held.AtUTC) {
 			act.Reason = "" // they say more than the name of a tool
 		}
 		if _, err := c.Do(ctx, act); err != nil {
@@ -100,7 +100,8 @@ const toolWord = "used "
 
 // ownWords tells whether a lease has fresh progress that the model worded itself.
 func ownWords(l *acop.Lease, now acop.Time) bool {
-	return l != nil && l.Progress != "" && !strings.HasPrefix(l.Progress, toolWord) && now.Sub(l.ProgressAtUTC) < wordsLast
+	return l != nil && l.Progress != "" && !strings.HasPrefix(l.Progress, toolWord) && !strings.HasPrefix(l.Progress, stopWord) &&
+		now.Sub(l.ProgressAtUTC) < wordsLast
 }
 
 // worthReporting holds back what was reported a moment ago, or could not be: an owner

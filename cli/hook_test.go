@@ -70,6 +70,11 @@ func TestHooksReportLife(t *testing.T) {
 	if again := r.item("w-1").Lease; again.Progress != "used Bash" {
 		t.Errorf("a second tool within the same seconds was reported: %s", again.Progress)
 	}
+	a.must("acop_update_claim", `{"claim_id":"`+l.Claim.ClaimID+`","action":"heartbeat","progress_summary":"half of it"}`)
+	fire("StopFailure", `,"error":"rate_limit"`)
+	if l = r.item("w-1").Lease; l.Contradiction() != "stopped" || l.Progress != "an error ended its turn: rate_limit" {
+		t.Errorf("after an error of the model's service: %q %+v", l.Progress, l.LastHeartbeat)
+	}
 	fire("SessionEnd", `,"reason":"other"`)
 	l = r.item("w-1").Lease
 	if l.Contradiction() != acop.StatusSessionEnded {
