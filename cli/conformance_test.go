@@ -35,6 +35,7 @@ type conformance struct {
 // stream, nothing else is on stdout, and an empty clientCapabilities is
 // enough.
 func TestConformance(t *testing.T) {
+	playsAtProcesses(t)
 	t.Parallel()
 	t.Run("http", func(t *testing.T) {
 		t.Parallel()

@@ -355,6 +355,7 @@ var numbered = sync.OnceValues(func() (string, error) {
 // TestDoctorComparesVersions: an owner that is older than the program is found, and
 // so is one that is newer.
 func TestDoctorComparesVersions(t *testing.T) {
+	playsAtProcesses(t)
 	t.Parallel()
 	bin, err := numbered()
 	if err != nil {

@@ -16,6 +16,9 @@ import (
 
 // TestDocsNameWhatTheProgramHas: every command and flag that a page names is there.
 func TestDocsNameWhatTheProgramHas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all pages, and nothing beside")
+	}
 	t.Parallel()
 	pages := append(guides(t), filepath.Join("..", "README.md"))
 	more, err := filepath.Glob(filepath.Join("..", "docs", "*.md"))
@@ -103,6 +106,9 @@ var (
 // TestLinksLeadSomewhere: every link between pages leads to a file, and one with # to a
 // heading in it. Every page is in the index.
 func TestLinksLeadSomewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all pages, and nothing beside")
+	}
 	t.Parallel()
 	index, err := os.ReadFile(filepath.Join("..", "docs", "README.md"))
 	if err != nil {

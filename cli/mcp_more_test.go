@@ -330,6 +330,7 @@ func TestCancelledCallIsWholeOrNothing(t *testing.T) {
 // TestOthersTextFillsNoWindow offers an item with long texts: a list holds little of
 // them, and the item all, piece by piece. A score of zero stays zero.
 func TestOthersTextFillsNoWindow(t *testing.T) {
+	playsAtProcesses(t)
 	t.Parallel()
 	both(t, func(t *testing.T, r *agentRig, dial func(string) *agent) {
 		long := strings.Repeat("word ", 40_000)

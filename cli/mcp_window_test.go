@@ -87,6 +87,7 @@ func (a *agent) readWhole(tool, args string) map[string]string {
 // TestNotesFillNoWindow reads a board with one note of 900 KB and many others: what
 // comes at once is bounded, and all of it can be had.
 func TestNotesFillNoWindow(t *testing.T) {
+	playsAtProcesses(t)
 	t.Parallel()
 	both(t, func(t *testing.T, r *agentRig, dial func(string) *agent) {
 		a := dial("claude-01")
