@@ -32,6 +32,9 @@ func explainArguments(cmd *cobra.Command) {
 		if name := uselessGlobal(c); name != "" {
 			return failf(exitUsage, "--%s does nothing with `%s`; leave it out", name, c.CommandPath())
 		}
+		if err := emptyValue(c, args); err != nil {
+			return err
+		}
 		if name := missingFlag(c); name != "" {
 			return failf(exitUsage, "--%s is missing; see `%s --help`", name, c.CommandPath())
 		}
@@ -41,6 +44,37 @@ func explainArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		explainArguments(sub)
 	}
+}
+
+// freeText are the flags whose value is for people, or of a task's own: it may be empty.
+var freeText = []string{"input", "reason", "note", "notes", "summary", "blocker-summary", "details"}
+
+// emptyValue refuses an argument or a flag that was given as nothing, as by a variable
+// of the shell that is not set: it must not be taken for one that was left out, which
+// may mean the local box. The command of the hooks says by itself what is wrong.
+func emptyValue(c *cobra.Command, args []string) error {
+	path := c.CommandPath()
+	if path == "signalbox hook report" {
+		return nil
+	}
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		args = args[:n] // what follows is a command's own
+	}
+	if slices.ContainsFunc(args, func(a string) bool { return strings.TrimSpace(a) == "" }) {
+		_, takes, _ := strings.Cut(c.Use, " ")
+		return failf(exitUsage, "%s takes %s, and an empty one was given", strings.TrimPrefix(path, "signalbox "), takes)
+	}
+	var err error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		switch list, many := f.Value.(pflag.SliceValue); {
+		case err != nil || slices.Contains(freeText, f.Name):
+		case f.Value.Type() == "string" && strings.TrimSpace(f.Value.String()) == "", many && slices.Contains(list.GetSlice(), ""):
+			err = failf(exitUsage, "--%s was given nothing; give a value, or leave it out", f.Name)
+		case f.Name == "if-revision" && f.Value.String() == "0":
+			err = failf(exitUsage, "--if-revision needs the revision of an item, 1 or more; leave it out for any")
+		}
+	})
+	return err
 }
 
 // missingFlag is the first flag that c cannot do without and that was not given.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ func newCompactCommand(g *globals) *cobra.Command {
 // folder are the caller's to change.
 func compactFailed(err error) error {
 	var used *store.ErrInUse
-	if errors.As(err, &used) || errors.Is(err, store.ErrNoLog) {
+	if errors.As(err, &used) || errors.Is(err, store.ErrNoLog) || errors.Is(err, syscall.ENOTDIR) {
 		return failf(exitUsage, "%w", err)
 	}
 	return failf(exitFailed, "%w", err)

@@ -105,6 +105,9 @@ func ownerBase(raw string) (string, error) {
 	if err != nil {
 		return "", errors.New("the server's URL cannot be read; give one like http://127.0.0.1:7180")
 	}
+	if u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("%s is no URL of a server; give one like http://127.0.0.1:7180", shown(raw))
+	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/acop/v1/"
 	}

@@ -73,6 +73,9 @@ func openOwner(ctx context.Context, o ownerOptions) (*ownerBox, error) {
 	if err := checkListen(o.Listen); err != nil {
 		return nil, failf(exitUsage, "%w", err)
 	}
+	if err := o.Config.Check(); err != nil { // flags may have added to what the file says
+		return nil, failf(exitUsage, "%w", err)
+	}
 	if o.Tokens == "" && !o.Config.OIDC.On() && !loopbackAddress(o.Listen) {
 		return nil, failf(exitUsage, "%s can be reached from other machines, and neither --tokens nor --oidc-issuer are given; listen on 127.0.0.1 or say who may come in", o.Listen)
 	}

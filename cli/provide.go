@@ -64,7 +64,14 @@ func newProvideCommand(g *globals) *cobra.Command {
 		Example: "  signalbox provide --config capabilities.yaml\n  signalbox provide --config capabilities.yaml --stdio\n" +
 			"  signalbox provide --config capabilities.yaml --listen :7190 --tokens tokens.yaml --tls-cert box.pem --tls-key box.key",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return g.provide(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"listen", "tls-cert", "tls-key", "client-ca", "insecure-http"} {
+				if f.stdio && cmd.Flags().Changed(name) {
+					return failf(exitUsage, "--%s is for HTTP, and --stdio serves none; leave one of them out", name)
+				}
+			}
+			return g.provide(cmd.Context(), f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address to serve HTTP on; port 0 picks one")
@@ -131,6 +138,9 @@ func (g *globals) provide(ctx context.Context, f *provideFlags) error {
 
 // check refuses an address that is none, or that would be open to everybody.
 func (f *provideFlags) check() error {
+	if err := (&acop.Config{TLS: f.tls}).Check(); err != nil {
+		return failf(exitUsage, "%w", err)
+	}
 	if f.stdio {
 		return nil
 	}

@@ -16,7 +16,8 @@ func commandReference(root *cobra.Command) string {
 		"pages, and `signalbox completion bash|zsh|fish|powershell` has a shell propose commands,\n" +
 		"flags and work items. Data goes to standard output, as text or with `--json` as JSON, one\n" +
 		"line of error to standard error. No command asks a question: what is missing is said, with\n" +
-		"exit code 2. A global flag that does nothing for a command is refused by it.\n\n" +
+		"exit code 2. A global flag that does nothing for a command is refused by it, and so\n" +
+		"is an argument or a flag that is given as nothing, as by a variable that is not set.\n\n" +
 		"## Exit codes\n\n| code | means |\n| --- | --- |\n")
 	for _, e := range exitCodes {
 		fmt.Fprintf(&b, "| %s | %s |\n", e.code, e.means)

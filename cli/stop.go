@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	client "signalbox/client/acop"
+	"signalbox/model/text"
 	"signalbox/server/store"
 )
 
@@ -44,6 +45,8 @@ func newStopCommand(g *globals) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if data == "" {
 				data = g.localData()
+			} else if info, err := os.Stat(data); err != nil || !info.IsDir() {
+				return failf(exitUsage, "--data %s: there is no such folder", text.Line(data))
 			}
 			return g.stop(cmd.Context(), data, force)
 		},

@@ -163,7 +163,17 @@ func (g *globals) tokenAdd(ctx context.Context, path, identity string, role acop
 	}
 	known := g.awaitToken(ctx, path, token)
 	if err := g.tellToken(identity, role, token, out); err != nil {
-		return err
+		if out != "" {
+			return err // it is in the file
+		}
+		undone := changeTokens(context.WithoutCancel(ctx), path, func(t *owner.Tokens) error {
+			t.Drop(token) // nobody has it: it must not stay good
+			return nil
+		})
+		if undone != nil {
+			return err
+		}
+		return failf(exitFailed, "%w; the token is taken back", err)
 	}
 	if !known {
 		fmt.Fprintln(g.sys.Stderr, "the running owner has not taken it over yet; its log says why if it does not")

@@ -33,7 +33,7 @@ func TestOutputThatIsNotTakenIsAFailure(t *testing.T) {
 		t.Skip("this system has no /dev/full")
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"--version"}, {"completion", "bash"}, {"mcp", "config", "claude"}, {"hook", "codex"}} {
+	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"--version"}, {"completion", "bash"}, {"mcp", "config", "claude", "--as", "x"}, {"hook", "codex", "--as", "x"}} {
 		var errs bytes.Buffer
 		sys := Sys{Stdin: strings.NewReader(""), Stdout: full, Stderr: &errs, Env: func(string) string { return "" }}
 		if code := Run(t.Context(), args, sys); code != exitFailed || !strings.HasPrefix(errs.String(), "signalbox: write the output: ") {

@@ -28,10 +28,14 @@ func waiting(d *acop.Detail, worker string) (string, error) {
 // grantTTL is the term of a lease that nobody asked for.
 const grantTTL = 15 * time.Minute
 
-func fillGrant(d *acop.Detail, f *actFlags, act *acop.Act) error {
+func checkGrant(f *actFlags) error {
 	if f.ttl < 0 || f.ttl > 0 && f.ttl < time.Second {
 		return errors.New("--ttl must be at least 1s")
 	}
+	return nil
+}
+
+func fillGrant(d *acop.Detail, f *actFlags, act *acop.Act) error {
 	intent, err := waiting(d, f.to)
 	act.TTLSeconds = int64(f.ttl / time.Second)
 	switch {
@@ -73,19 +77,42 @@ func fillRevoke(d *acop.Detail, f *actFlags, act *acop.Act) error {
 	return nil
 }
 
+func checkSendBack(f *actFlags) error {
+	switch acop.WorkKind(f.kind) {
+	case "", acop.KindRepair, acop.KindHandoffFollowup:
+		return nil
+	}
+	return fmt.Errorf("--kind must be %s or %s, not %s", acop.KindRepair, acop.KindHandoffFollowup, shown(f.kind))
+}
+
 func fillSendBack(_ *acop.Detail, f *actFlags, act *acop.Act) error {
 	act.WorkKind = acop.WorkKind(f.kind)
 	return nil
 }
 
+func checkResolve(f *actFlags) error {
+	switch to := acop.Status(f.to); {
+	case to != acop.StatusReady && to != acop.StatusBlocked:
+		return fmt.Errorf("--to must be ready or blocked, not %s", shown(f.to))
+	case to == acop.StatusReady && f.code+f.summary != "":
+		return errors.New("--blocker and --blocker-summary go with --to blocked")
+	}
+	return nil
+}
+
 func fillResolve(_ *acop.Detail, f *actFlags, act *acop.Act) error {
-	act.Decision = acop.Status(f.to)
-	switch act.Decision {
-	case acop.StatusReady:
-	case acop.StatusBlocked:
-		act.Blocker = &acop.Blocker{BlockerCode: f.code, Severity: acop.SeverityMedium, Summary: firstOf(f.summary, f.reason)}
-	default:
-		return fmt.Errorf("--to must be ready or blocked, not %q", f.to)
+	if act.Decision = acop.Status(f.to); act.Decision == acop.StatusBlocked {
+		act.Blocker = &acop.Blocker{BlockerCode: firstOf(f.code, acop.BlockerExternalDecision), Severity: acop.SeverityMedium, Summary: firstOf(f.summary, f.reason)}
+	}
+	return nil
+}
+
+func checkPost(f *actFlags) error {
+	switch {
+	case !acop.EntryKind(f.kind).Valid():
+		return fmt.Errorf("--kind %s is not a kind of entry; the kinds are %s", shown(f.kind), names(acop.EntryKinds()))
+	case strings.TrimSpace(f.summary) == "":
+		return errors.New("--summary is missing: say it in one line")
 	}
 	return nil
 }
@@ -95,29 +122,26 @@ func fillPost(d *acop.Detail, f *actFlags, act *acop.Act) error {
 		WorkItemID: d.Item.ID(), EntryKind: acop.EntryKind(f.kind), Summary: f.summary,
 		Details: f.details, SupersedesEntryIDs: f.supersedes,
 	}
-	if !act.Entry.EntryKind.Valid() {
-		return fmt.Errorf("%q is not a kind of entry; the kinds are %s", f.kind, names(acop.EntryKinds()))
-	}
-	if strings.TrimSpace(f.summary) == "" {
-		return errors.New("--summary is missing")
-	}
 	act.IfRevision = 0 // an entry changes nothing that could have moved on
 	return nil
 }
 
-func fillBlock(_ *acop.Detail, f *actFlags, act *acop.Act) error {
-	b := &acop.Blocker{BlockerCode: f.code, Severity: acop.Severity(f.severity), Summary: f.summary, DependsOnWorkItemID: f.dependsOn}
+func checkBlock(f *actFlags) error {
 	switch {
-	case !b.Severity.Valid():
-		return fmt.Errorf("--severity must be low, medium, high or critical, not %q", f.severity)
+	case !acop.Severity(f.severity).Valid():
+		return fmt.Errorf("--severity must be low, medium, high or critical, not %s", shown(f.severity))
 	case strings.TrimSpace(f.summary) == "":
 		return errors.New("--summary is missing: say what it waits for")
-	case b.BlockerCode == "" && f.dependsOn != "":
-		b.BlockerCode = acop.BlockerDependency
-	case b.BlockerCode == "":
-		b.BlockerCode = acop.BlockerExternalDecision
 	}
-	act.Blocker = b
+	return nil
+}
+
+func fillBlock(_ *acop.Detail, f *actFlags, act *acop.Act) error {
+	code := firstOf(f.code, acop.BlockerExternalDecision)
+	if f.code == "" && f.dependsOn != "" {
+		code = acop.BlockerDependency
+	}
+	act.Blocker = &acop.Blocker{BlockerCode: code, Severity: acop.Severity(f.severity), Summary: f.summary, DependsOnWorkItemID: f.dependsOn}
 	return nil
 }
 
@@ -135,10 +159,14 @@ func fillUnblock(d *acop.Detail, f *actFlags, act *acop.Act) error {
 	return nil
 }
 
-func fillSupersede(_ *acop.Detail, f *actFlags, act *acop.Act) error {
+func checkSupersede(f *actFlags) error {
 	if f.by == "" {
 		return errors.New("--by is missing: name the work item that takes its place")
 	}
+	return nil
+}
+
+func fillSupersede(_ *acop.Detail, f *actFlags, act *acop.Act) error {
 	act.SupersededBy = f.by
 	return nil
 }

@@ -16,7 +16,7 @@ var workActs = []workAct{
 			fl.StringVar(&f.to, "to", "", "identity of the worker")
 			fl.DurationVar(&f.ttl, "ttl", 0, "term of the lease (default: as asked for, or 15m)")
 		},
-		fill: fillGrant,
+		check: checkGrant, fill: fillGrant,
 	},
 	{
 		use: "deny", short: "Deny the waiting request for an item", done: "denied the request for",
@@ -54,7 +54,7 @@ var workActs = []workAct{
 		flags: func(fl *pflag.FlagSet, f *actFlags) {
 			fl.StringVar(&f.kind, "kind", "", "work_kind of the successor: repair (default) or handoff_followup")
 		},
-		fill: fillSendBack,
+		check: checkSendBack, fill: fillSendBack,
 	},
 	{
 		use: "resolve", short: "Decide an item that requires attention", done: "resolved",
@@ -62,10 +62,10 @@ var workActs = []workAct{
 		why: why{name: "note", help: "the decision; it becomes an entry on the blackboard", must: true},
 		flags: func(fl *pflag.FlagSet, f *actFlags) {
 			fl.StringVar(&f.to, "to", "ready", "ready or blocked")
-			fl.StringVar(&f.code, "blocker", acop.BlockerExternalDecision, "with --to blocked: the blocker code")
+			fl.StringVar(&f.code, "blocker", "", "with --to blocked: the blocker code (default "+acop.BlockerExternalDecision+")")
 			fl.StringVar(&f.summary, "blocker-summary", "", "with --to blocked: what it waits for (default: the note)")
 		},
-		fill: fillResolve,
+		check: checkResolve, fill: fillResolve,
 	},
 	{
 		use: "post", short: "Post an entry on the blackboard of an item", done: "posted on",
@@ -76,7 +76,7 @@ var workActs = []workAct{
 			fl.StringVar(&f.details, "details", "", "the rest")
 			fl.StringArrayVar(&f.supersedes, "supersedes", nil, "id of an entry this one replaces (repeatable)")
 		},
-		fill: fillPost,
+		check: checkPost, fill: fillPost,
 	},
 	{
 		use: "block", short: "Block a ready item until something is settled", done: "blocked",
@@ -90,7 +90,7 @@ var workActs = []workAct{
 			fl.StringVar(&f.summary, "summary", "", "what it waits for, in one line")
 			fl.StringVar(&f.dependsOn, "depends-on", "", "id of the work item it waits for")
 		},
-		fill: fillBlock,
+		check: checkBlock, fill: fillBlock,
 	},
 	{
 		use: "unblock", short: "Take a blocker off an item", done: "unblocked",
@@ -108,7 +108,7 @@ var workActs = []workAct{
 		flags: func(fl *pflag.FlagSet, f *actFlags) {
 			fl.StringVar(&f.by, "by", "", "id of the work item that takes its place")
 		},
-		fill: fillSupersede,
+		check: checkSupersede, fill: fillSupersede,
 	},
 	{
 		use: "requeue", short: "Put a released item back on the market", done: "requeued",

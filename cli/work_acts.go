@@ -51,6 +51,9 @@ type workAct struct {
 	why  why
 	// flags adds what the act needs beside why; nil for nothing.
 	flags func(*pflag.FlagSet, *actFlags)
+	// check says what is wrong with the flags alone, before anybody is asked; nil for
+	// nothing.
+	check func(*actFlags) error
 	// fill completes the act, which has verb, item and reason already, by the item as
 	// it stands, or says why it cannot be; nil where nothing is missing.
 	fill func(*acop.Detail, *actFlags, *acop.Act) error
@@ -81,17 +84,22 @@ func (a *workAct) command(g *globals) *cobra.Command {
 	if a.why.name != "" {
 		fl.StringVar(&f.reason, a.why.name, "", a.why.help)
 	}
-	fl.Uint64Var(&f.ifRevision, "if-revision", 0, "only if the item is still at this revision (default: as it stands)")
+	if a.verb != acop.VerbPost { // an entry changes nothing that could have moved on
+		fl.Uint64Var(&f.ifRevision, "if-revision", 0, "only if the item is still at this revision (default: as it stands)")
+	}
 	return cmd
 }
 
 func (g *globals) workAct(ctx context.Context, a *workAct, f *actFlags, id string) error {
+	what := a.use + " " + id
+	if err := a.flagsWrong(f); err != nil {
+		return failf(exitUsage, "%s: %w", text.Line(what), err)
+	}
 	w, done, err := g.openWork(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer done()
-	what := a.use + " " + id
 	d, err := w.c.Detail(ctx, id)
 	if err == nil && a.mine {
 		err = w.mustHold(ctx, d)
@@ -114,12 +122,20 @@ func (g *globals) workAct(ctx context.Context, a *workAct, f *actFlags, id strin
 	return errors.Join(w.told(r, "%s %s%s", a.done, text.ID(id), outcome(r)), later)
 }
 
+// flagsWrong says what is wrong with the flags, whatever the item is; nil for nothing.
+func (a *workAct) flagsWrong(f *actFlags) error {
+	if a.why.must && strings.TrimSpace(f.reason) == "" {
+		return fmt.Errorf("--%s is missing: say why, others will read it", a.why.name)
+	}
+	if a.check == nil {
+		return nil
+	}
+	return a.check(f)
+}
+
 // on is the act on the item as it stands.
 func (a *workAct) on(d *acop.Detail, f *actFlags) (acop.Act, error) {
 	act := acop.Act{Verb: a.verb, WorkItemID: d.Item.ID(), Reason: f.reason, IfRevision: f.ifRevision}
-	if a.why.must && strings.TrimSpace(f.reason) == "" {
-		return act, fmt.Errorf("--%s is missing: say why, others will read it", a.why.name)
-	}
 	if act.IfRevision == 0 {
 		act.IfRevision = d.Item.Revision
 	}

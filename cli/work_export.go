@@ -64,6 +64,9 @@ func (g *globals) workExport(ctx context.Context, f *exportFlags, ids []string) 
 	if err := f.settle(); err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(f.q.Status, acop.Status.Terminal); f.live && i >= 0 {
+		return failf(exitUsage, "--live leaves items that are %s out; leave out --live or that --status", f.q.Status[i])
+	}
 	if len(ids) > 0 && !reflect.DeepEqual(f.q, client.Query{}) {
 		return failf(exitUsage, "name items, or select them by flags, not both")
 	}

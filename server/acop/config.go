@@ -93,6 +93,9 @@ func LoadConfig(path string) (Config, error) {
 	return c, nil
 }
 
+// Check says what is wrong with c, before anything is opened for it; nil for nothing.
+func (c *Config) Check() error { return c.check() }
+
 func (c *Config) check() error {
 	if c.GrantMode != "" && !c.GrantMode.Valid() {
 		return fmt.Errorf("grant_mode must be auto, lead or rules, not %q", c.GrantMode)

@@ -1,6 +1,7 @@
 package acop
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -39,6 +40,16 @@ func (t *Tokens) Revoke(identity string) int {
 	before := len(t.entries)
 	t.entries = slices.DeleteFunc(t.entries, func(e credential) bool { return e.caller.Identity == identity })
 	return before - len(t.entries)
+}
+
+// Drop takes one credential away, that of token, and reports whether there was one.
+func (t *Tokens) Drop(token string) bool {
+	hash := sha256.Sum256([]byte(token))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := len(t.entries)
+	t.entries = slices.DeleteFunc(t.entries, func(e credential) bool { return e.hash == hash })
+	return len(t.entries) < before
 }
 
 // YAML is the list as a tokens file: hashes only, whatever the file it was read
