@@ -57,7 +57,9 @@ func runUnsynced(dir string) {
 		return err
 	}))
 	in := &inputFile{path: filepath.Join(dir, "held.in"), log: slog.New(slog.DiscardHandler)}
-	chunk := func(data string) *piece { return &piece{msg: acmp.InputChunk{TaskID: "t", Chunk: acmp.Payload{Data: []byte(data)}}} }
+	chunk := func(data string) *piece {
+		return &piece{msg: acmp.InputChunk{TaskID: "t", Chunk: acmp.Payload{Data: []byte(data)}}}
+	}
 	say("input", withoutFolders(func() error { return in.replace([]*piece{chunk(`"one"`)}) }))
 	if in.f != nil {
 		_, err = in.f.WriteString("behind it\n")
