@@ -115,13 +115,47 @@ func TestSizes(t *testing.T) {
 			}
 		}
 		// What the terminal shows after all that is what a fresh drawing gives.
-		fresh := strings.Split(ansi.Strip(r.m.View().Content), "\n")
-		for i, l := range strings.Split(r.Screen(), "\n") {
-			if strings.TrimRight(fresh[i], " ") != l {
-				t.Errorf("row %d shows %q, not %q", i, l, fresh[i])
-			}
-		}
+		r.showsFresh("at the end")
 	})
+}
+
+// B89: it starts in a window of any size; each screen that was scrolled to its end
+// survives a window that is as good as none, and is whole again afterwards.
+func TestStartsAndShrinksToNothing(t *testing.T) {
+	for _, start := range [][2]int{{1, 1}, {5, 2}, {80, 24}} {
+		bubble(t, func(t *testing.T) {
+			r := world(t, ui.Options{}, uitest.Options{W: start[0], H: start[1]})
+			for _, key := range []string{"1", "2", "3", "4", "5", "6"} {
+				r.Resize(80, 24)
+				r.Keys(key, "end", "pgdown")
+				name := r.Row(1)[:20]
+				for _, s := range [][2]int{{20, 5}, {5, 2}, {1, 1}, {0, 0}, {80, 24}} {
+					r.Resize(s[0], s[1])
+					r.Keys("end", "pgdown")
+				}
+				if got := r.Row(1); !strings.HasPrefix(got, name) {
+					t.Errorf("from %v: screen %s was %q and is %q", start, key, name, got)
+				}
+				r.showsFresh(fmt.Sprintf("from %v, screen %s", start, key))
+			}
+			r.Resize(1, 1)
+			r.Keys("q")
+			if !r.Ended() {
+				t.Errorf("from %v: q does not leave", start)
+			}
+		})
+	}
+}
+
+// showsFresh fails the test unless the terminal shows what a fresh drawing gives.
+func (r *rig) showsFresh(when string) {
+	r.t.Helper()
+	fresh := strings.Split(ansi.Strip(r.m.View().Content), "\n")
+	for i, l := range strings.Split(r.Screen(), "\n") {
+		if strings.TrimRight(fresh[i], " ") != l {
+			r.t.Errorf("%s: row %d shows %q, not %q", when, i, l, fresh[i])
+		}
+	}
 }
 
 func TestTooSmallCanQuit(t *testing.T) {
