@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -28,13 +29,14 @@ func TestHangUpsAreSorted(t *testing.T) {
 		"never had one, or was nohup": {goneBefore: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			there := true
+			var there atomic.Bool
+			there.Store(true)
 			h := &hangUps{reload: make(chan struct{}, 1), closed: make(chan struct{}), sig: make(chan os.Signal, 1)}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			go h.watch(ctx, tt.attached, func() bool { return there })
+			go h.watch(ctx, tt.attached, there.Load)
 			time.Sleep(5*terminalLook + terminalLook/2)
-			there = !tt.goneBefore
+			there.Store(!tt.goneBefore)
 			if tt.goneLong {
 				time.Sleep((terminalGone + 1) * terminalLook)
 			}
