@@ -57,7 +57,7 @@ func TestConnectionCutUnderWriters(t *testing.T) {
 	over := make(chan struct{})
 	var cutter, wg sync.WaitGroup
 	cutter.Go(func() {
-		tick := time.NewTicker(20 * time.Millisecond)
+		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
 		for {
 			select {

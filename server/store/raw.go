@@ -19,7 +19,8 @@ const (
 
 // readPage reads stored messages in order from a revision on; filter is a
 // subject or "". No messages is no error: there are none, or the first of them
-// cannot be read.
+// cannot be read. Over a connection that was cut meanwhile some of them may be
+// missing, and then none of it counts.
 func (e *engine) readPage(ctx context.Context, from uint64, filter string) ([]*jetstream.RawStreamMsg, error) {
 	opts := []jetstreamext.GetBatchOpt{jetstreamext.GetBatchSeq(from), jetstreamext.GetBatchMaxBytes(pageBytes)}
 	if filter != "" {
@@ -27,6 +28,7 @@ func (e *engine) readPage(ctx context.Context, from uint64, filter string) ([]*j
 	}
 	ctx, cancel := context.WithTimeout(ctx, engineWait)
 	defer cancel()
+	cuts := e.nc.Stats().Reconnects
 	seq, err := jetstreamext.GetBatch(ctx, e.js, streamName, pageMessages, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("read the log from revision %d: %w", from, err)
@@ -40,6 +42,9 @@ func (e *engine) readPage(ctx context.Context, from uint64, filter string) ([]*j
 			return nil, fmt.Errorf("read the log from revision %d: %w", from, err)
 		}
 		page = append(page, m)
+	}
+	if e.nc.Stats().Reconnects != cuts || !e.nc.IsConnected() {
+		return nil, fmt.Errorf("read the log from revision %d: %w", from, errCut)
 	}
 	return page, nil
 }
