@@ -117,7 +117,7 @@ blockers: [{blocker_code: dependency_work_item_pending, severity: low, summary: 
 		if got.code != exitFailed || !strings.HasPrefix(got.stderr, "signalbox: put foreign: ") || !strings.HasSuffix(got.stderr, want) || strings.Count(got.stderr, "\n") != 1 {
 			t.Errorf("%s: exit %d: %s, want %s", name, got.code, got.stderr, want)
 		}
-		if !strings.HasPrefix(got.stdout, "created first-"+name+": ready") || put < 1 || put > putAtOnce+1 {
+		if !strings.HasPrefix(got.stdout, "created first-"+name+": ready") || put < 1 || put > pad+1 {
 			t.Errorf("%s: told: %s", name, got.stdout)
 		}
 		if r.work("", "show", "last").code != exitFailed {
