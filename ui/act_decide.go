@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"signalbox/model/acop"
+	"signalbox/model/fleet"
 	"signalbox/ui/dialog"
 	"signalbox/ui/screen"
 )
@@ -255,6 +256,9 @@ func (m *Model) revokeReason(ss []subject) string {
 		}
 		for _, a := range m.state.Asks(m.clock.now) {
 			if a.Key == s.t.AskKey && a.Detail != "" {
+				if a.Kind == fleet.AskOverlap {
+					return clean("overlaps " + strings.ReplaceAll(a.With, fleet.WithSep, ", ") + ": " + a.Detail)
+				}
 				return clean(a.Detail)
 			}
 		}

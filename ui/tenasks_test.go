@@ -131,8 +131,8 @@ func askCases() []askCase {
 			r.scoped("work:other", "worker-2", acop.StatusInProgress)
 			r.scoped(askedItem, "worker-7", acop.StatusInProgress)
 		},
-			[]string{"▲ overlap", "5m"},
-			[]string{"overlap, severity high, for 5m", "both change the same code; one of them will have to be redone or merged", "auth/keys.go", "worker-2", "worker-7"},
+			[]string{"▲ overlap", "overlaps work:other", "auth/keys.go", "5m"},
+			[]string{"overlap, severity high, for 5m", "both change the same code; one of them will have to be redone or merged", "auth/keys.go", "work:other", "worker-2, 5", "worker-7"},
 			func(r *rig) { r.scoped("work:other", "", acop.StatusReady) }, "ask gone: overlap"},
 		{fleet.AskBudget, func(r *rig) {
 			r.task(acmp.EventSent, nil)
@@ -190,6 +190,36 @@ func TestTenKindsOfAsk(t *testing.T) {
 	}
 	if want := fleet.AskKinds(); !slices.Equal(tried, want) {
 		t.Errorf("tried %v, want %v", tried, want)
+	}
+}
+
+// Five claims in one path are four asks, and each tells in its row what it met, at
+// every width, and in the pane who holds that and for how long.
+func TestOverlapOfMany(t *testing.T) {
+	for _, w := range []int{80, 120, 200} {
+		bubble(t, func(t *testing.T) {
+			r := open(t, ui.Options{}, uitest.Options{W: w, H: 50})
+			snap := uitest.Snapshot(time.Now())
+			snap.Items, snap.Entries = nil, nil
+			r.facts(uitest.Live(time.Now()), fleet.SnapshotLoaded{Snapshot: snap, At: time.Now()})
+			for i := range 5 {
+				it := uitest.Item(fmt.Sprint("work:", i), "Title", acop.StatusInProgress, 0, time.Now())
+				it.WorkItem.OwnedPaths = []string{"auth/keys.go"}
+				r.next(uitest.Lease(it, fmt.Sprint("worker-", i), time.Hour, time.Duration(9-i)*time.Minute+30*time.Second, time.Now()), acop.VerbGrant)
+			}
+			r.Must("NEEDS YOU (4)", "overlaps work:0 +1 more", "overlaps work:0 +2 more", "overlaps work:0 +3 more")
+			r.Keys("end")
+			if row := r.line("▌"); !strings.Contains(row, "work:4") || !strings.Contains(row, "overlaps work:0 +3 more") {
+				t.Errorf("%d: %s", w, row)
+			}
+			r.Must("worker-0, 50m", "worker-3, 53m", " left, held")
+			r.Keys("m", "3")
+			r.Must("NEEDS YOU (3)")
+			it := uitest.Item("work:5", "Title", acop.StatusInProgress, 0, time.Now())
+			it.WorkItem.OwnedPaths = []string{"auth/keys.go"}
+			r.next(uitest.Lease(it, "worker-5", time.Hour, 8*time.Minute, time.Now()), acop.VerbGrant)
+			r.Must("NEEDS YOU (5)", "overlaps work:0 +4 more") // met one more: it is back
+		})
 	}
 }
 

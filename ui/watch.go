@@ -28,7 +28,7 @@ func (m *Model) fingerprint(a *fleet.Ask) string {
 	if it := m.state.Items[a.WorkItemID]; it != nil && it.Status().Held() {
 		rev = 0
 	}
-	return fmt.Sprintf("%d %d %q %q %q %q %q", rev, a.Severity, a.Reason, a.ClaimID, a.Who, a.Title, a.Detail)
+	return fmt.Sprintf("%d %d %q %q %q %q %q %q", rev, a.Severity, a.Reason, a.ClaimID, a.Who, a.With, a.Title, a.Detail)
 }
 
 // noteSnoozed remembers how a snoozed ask looked.

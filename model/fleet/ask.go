@@ -16,7 +16,7 @@ const (
 	AskTask        AskKind = "task"        // a task is in trouble
 	AskBlocked     AskKind = "blocked"     // only a person can unblock it
 	AskReview      AskKind = "review"      // a review_request has no answer
-	AskOverlap     AskKind = "overlap"     // two live claims share paths or symbols
+	AskOverlap     AskKind = "overlap"     // a live claim shares paths or symbols with earlier ones
 	AskBudget      AskKind = "budget"      // a provider wants more than the ceiling
 	AskUnreachable AskKind = "unreachable" // the owner or a provider does not answer
 )
@@ -87,6 +87,9 @@ type Ask struct {
 
 	Title string // what, in one line
 	Who   string // the identity it concerns: worker, author, producer or provider
+	// With are the ids of the items whose claims stood first where two or more
+	// overlap, earliest claim first, with [WithSep] between them; else "".
+	With  string
 	Since time.Time
 	// Due is when something happens by itself (a lease or a request ends, a
 	// deadline passes); zero when nothing does. This program's clock.
@@ -108,6 +111,9 @@ type Ask struct {
 	// Key identifies the ask over time: same cause, same key.
 	Key string
 }
+
+// WithSep stands between the ids of [Ask.With]; no id holds it.
+const WithSep = "\x00"
 
 // RankRule is the rule the queue is ordered by: worst severity first, then the
 // ask that holds up most, then the oldest.

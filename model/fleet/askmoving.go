@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"signalbox/model/acmp"
@@ -33,8 +32,8 @@ func movingAsks(s *State, now time.Time) []Ask {
 	}
 	asks = endedTaskAsks(s, asks, s.ix.endedTasks)
 	asks = endedTaskAsks(s, asks, s.ix.unseen)
-	for _, c := range s.Conflicts() {
-		asks = append(asks, overlapAsk(s, c))
+	for _, l := range s.ix.overlap.lateOnes(s) {
+		asks = append(asks, overlapAsk(s, &l))
 	}
 	return unreachableAsks(s, asks)
 }
@@ -187,27 +186,26 @@ func budgetDetail(t *Task) string {
 	return "asks for more than allowed" + ceiling
 }
 
-func overlapAsk(s *State, c Conflict) Ask {
-	a, b := s.Items[c.ItemA], s.Items[c.ItemB]
-	pair := pairKey(c.ItemA, c.ItemB)
-	return Ask{
-		// The later claim is the one that could wait.
-		Kind: AskOverlap, Target: Target{TargetItem, c.ItemB}, WorkItemID: c.ItemB, ClaimID: b.Lease.Claim.ClaimID,
-		Title: title(b) + " overlaps " + title(a), Who: joinNames(c.WorkerA, c.WorkerB),
-		Since: s.local(c.Since), Severity: SeverityHigh,
-		Blocks:      max(s.Blocks(c.ItemA), s.Blocks(c.ItemB)),
-		Detail:      strings.Join(append(append([]string{}, c.Paths...), c.Symbols...), ", "),
+// overlapAsk is about the claim that could wait, whatever number of others it met.
+func overlapAsk(s *State, l *lateClaim) Ask {
+	late, first := s.Items[l.id], s.Items[l.with[0]]
+	a := Ask{
+		Kind: AskOverlap, Target: Target{TargetItem, l.id}, WorkItemID: l.id, ClaimID: late.Lease.Claim.ClaimID,
+		Title: title(late) + " overlaps " + title(first), Who: l.who, With: l.ids,
+		Since: s.local(l.since), Severity: SeverityHigh, Blocks: s.Blocks(l.id),
+		Detail:      l.shared,
 		Consequence: "both change the same code; one of them will have to be redone or merged",
-		Reason:      "overlap", Revision: b.Revision,
-		Key: string(AskOverlap) + ":" + strings.Join(pair[:], "\x00"),
+		Reason:      "overlap", Revision: late.Revision,
+		Key: string(AskOverlap) + ":" + l.id,
 	}
-}
-
-func joinNames(a, b string) string {
-	if a == b {
-		return a
+	for _, id := range l.with {
+		a.Blocks = max(a.Blocks, s.Blocks(id))
 	}
-	return a + ", " + b
+	if n := len(l.with); n > 1 {
+		a.Title += fmt.Sprintf(" and %d more", n-1)
+		a.Consequence = fmt.Sprintf("it changes the same code as %d other claims; with each, one side will have to be redone or merged", n)
+	}
+	return a
 }
 
 func unreachableAsks(s *State, asks []Ask) []Ask {

@@ -214,6 +214,61 @@ func TestAskOverlap(t *testing.T) {
 	}
 }
 
+// Five claims in one path are four asks, one for each that could have waited. An ask
+// stays the same while those it met come and go, tells that they did, and leaves with
+// the last.
+func TestAskOverlapOfMany(t *testing.T) {
+	s := New()
+	o := newOwner(s).snapshot(dependsOn(item("x", acop.StatusBlocked), "a"), dependsOn(item("y", acop.StatusBlocked), "x"))
+	claim := func(id, worker string, at time.Time, paths ...string) {
+		o.event(acop.VerbClaim, held(id, worker, at, time.Hour, paths...), acop.StatusReady, nil)
+	}
+	free := func(id string) {
+		o.event(acop.VerbRelease, item(id, acop.StatusReady), acop.StatusInProgress, nil)
+	}
+	ask := func() Ask {
+		t.Helper()
+		for _, a := range s.Asks(after(time.Minute)) {
+			if a.WorkItemID == "b" {
+				return a
+			}
+		}
+		t.Fatalf("no ask: %v", kinds(s.Asks(after(time.Minute))))
+		return Ask{}
+	}
+	for i, id := range []string{"d", "a", "c", "e", "b"} { // b is the last
+		claim(id, "w-"+id, after(time.Duration(i)*time.Second), "src/auth", "only/"+id)
+	}
+	wantAsks(t, s, after(time.Minute), "overlap a overlap", "overlap c overlap", "overlap e overlap", "overlap b overlap")
+	was := ask()
+	if was.With != strings.Join([]string{"d", "a", "c", "e"}, WithSep) || was.Who != "w-d, w-a, w-c, w-e, w-b" || was.Detail != "src/auth" || was.Blocks != 2 {
+		t.Errorf("%+v", was)
+	}
+	renewed := held("a", "w-a", after(time.Second), 2*time.Hour, "src/auth", "only/a")
+	o.event(acop.VerbRenew, renewed, acop.StatusInProgress, nil)
+	if a := ask(); a != was {
+		t.Errorf("a renewal changed it: %+v", a)
+	}
+	free("d")
+	left := ask()
+	if left.Key != was.Key || left.With == was.With || strings.HasPrefix(left.With, "d") {
+		t.Errorf("%+v", left)
+	}
+	claim("d", "w-d", after(10*time.Second), "src/auth") // now it is the later one
+	if a := ask(); a != left {
+		t.Errorf("a claim that came later changed it: %+v", a)
+	}
+	wantAsks(t, s, after(time.Minute), "overlap c overlap", "overlap e overlap", "overlap b overlap", "overlap d overlap")
+	for _, id := range []string{"a", "c"} {
+		free(id)
+	}
+	if a := ask(); a.Key != was.Key || a.With != "e" || a.Blocks != 0 {
+		t.Errorf("%+v", a)
+	}
+	free("e")
+	wantAsks(t, s, after(time.Minute), "overlap d overlap")
+}
+
 func TestAskTask(t *testing.T) {
 	s := New()
 	sent(s, "t", t0, time.Second, 100*time.Second)

@@ -97,6 +97,18 @@ func BenchmarkAsks(b *testing.B) {
 				s.Asks(t0)
 			}
 		})
+		b.Run(fmt.Sprintf("60 claims in one path/items=%d", n), func(b *testing.B) {
+			s, o := crowd(n)
+			for i := range 60 {
+				id := fmt.Sprintf("work:%05d", i)
+				o.event(acop.VerbPut, held(id, fmt.Sprintf("worker-%d", i), after(time.Duration(i)), time.Hour, "src"), "", nil)
+			}
+			s.Asks(t0)
+			for b.Loop() {
+				o.event(acop.VerbRenew, held("work:00007", "worker-7", after(7), time.Hour, "src"), acop.StatusInProgress, nil)
+				s.Asks(t0)
+			}
+		})
 		b.Run(fmt.Sprintf("one decision/items=%d", n), func(b *testing.B) {
 			s, o := crowd(n)
 			s.Asks(t0)

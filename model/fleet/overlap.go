@@ -3,6 +3,7 @@ package fleet
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"signalbox/model/acop"
 )
@@ -16,6 +17,22 @@ type overlapIndex struct {
 	pairs   map[[2]string]Conflict // key in the order of ids
 	partner map[string]map[string]struct{}
 	version uint64 // moves when a live scope comes, goes or changes
+
+	// sorted are all pairs in order and late what follows from them, as of the last
+	// comparison: nothing that happens to an item between two of them moves either.
+	sorted []Conflict
+	late   []lateClaim
+}
+
+// lateClaim is a live claim that was granted while others held what it shares with
+// them: the one that could wait.
+type lateClaim struct {
+	id     string
+	with   []string // the items it met, earliest claim first
+	who    string   // their holders and its own, each once
+	ids    string   // with, joined
+	shared string   // the paths and symbols, each once
+	since  time.Time
 }
 
 type liveScope struct {
@@ -60,6 +77,9 @@ func sameClaim(a, b *acop.Claim) bool {
 
 // sync compares what changed since the last time.
 func (o *overlapIndex) sync(s *State) {
+	if len(o.dirty) == 0 {
+		return
+	}
 	for id := range o.dirty {
 		for other := range o.partner[id] {
 			delete(o.pairs, pairKey(id, other))
@@ -81,6 +101,51 @@ func (o *overlapIndex) sync(s *State) {
 		}
 	}
 	clear(o.dirty)
+	o.sorted = make([]Conflict, 0, len(o.pairs))
+	for _, c := range o.pairs {
+		o.sorted = append(o.sorted, c)
+	}
+	sortConflicts(o.sorted)
+	o.late = o.lateClaims()
+}
+
+// lateClaims gathers the sorted pairs by their later claim.
+func (o *overlapIndex) lateClaims() []lateClaim {
+	var out []lateClaim
+	for pairs := o.sorted; len(pairs) > 0; {
+		n := 1
+		for n < len(pairs) && pairs[n].ItemB == pairs[0].ItemB {
+			n++
+		}
+		l := lateClaim{id: pairs[0].ItemB, since: pairs[0].Since}
+		met := slices.Clone(pairs[:n])
+		slices.SortStableFunc(met, func(a, b Conflict) int {
+			return o.granted(a.ItemA).Compare(o.granted(b.ItemA))
+		})
+		who, shared := []string{}, []string{}
+		for _, c := range met {
+			l.with = append(l.with, c.ItemA)
+			who = appendNew(who, c.WorkerA)
+			shared = appendNew(appendNew(shared, c.Paths...), c.Symbols...)
+		}
+		l.who = strings.Join(appendNew(who, pairs[0].WorkerB), ", ")
+		l.ids, l.shared = strings.Join(l.with, WithSep), strings.Join(shared, ", ")
+		out, pairs = append(out, l), pairs[n:]
+	}
+	return out
+}
+
+// granted is when the live claim of an item was granted.
+func (o *overlapIndex) granted(id string) time.Time { return o.scopes[id].claim.GrantedAtUTC.Std() }
+
+// appendNew adds those words to list that it does not hold.
+func appendNew(list []string, words ...string) []string {
+	for _, w := range words {
+		if !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	return list
 }
 
 func (o *overlapIndex) add(s *State, a, b string, paths, symbols []string) {
@@ -110,12 +175,13 @@ func pairKey(a, b string) [2]string {
 
 func (o *overlapIndex) list(s *State) []Conflict {
 	o.sync(s)
-	out := make([]Conflict, 0, len(o.pairs))
-	for _, c := range o.pairs {
-		out = append(out, c)
-	}
-	sortConflicts(out)
-	return out
+	return slices.Clone(o.sorted)
+}
+
+// lateOnes are the live claims that could wait, in order of their grant.
+func (o *overlapIndex) lateOnes(s *State) []lateClaim {
+	o.sync(s)
+	return o.late
 }
 
 func (o *overlapIndex) of(s *State, id string) []Conflict {
@@ -128,15 +194,16 @@ func (o *overlapIndex) of(s *State, id string) []Conflict {
 	return out
 }
 
+// sortConflicts orders pairs by their later claim, then by the id of the other.
 func sortConflicts(cs []Conflict) {
 	slices.SortFunc(cs, func(a, b Conflict) int {
 		if c := a.Since.Compare(b.Since); c != 0 {
 			return c
 		}
-		if c := strings.Compare(a.ItemA, b.ItemA); c != 0 {
+		if c := strings.Compare(a.ItemB, b.ItemB); c != 0 {
 			return c
 		}
-		return strings.Compare(a.ItemB, b.ItemB)
+		return strings.Compare(a.ItemA, b.ItemA)
 	})
 }
 

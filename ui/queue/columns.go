@@ -1,7 +1,11 @@
 package queue
 
 import (
+	"cmp"
+	"strings"
+
 	"signalbox/model/fleet"
+	"signalbox/model/text"
 	"signalbox/ui/kit"
 	"signalbox/ui/pane"
 	"signalbox/ui/screen"
@@ -95,6 +99,9 @@ func words(c *screen.Ctx, a *fleet.Ask, t screen.Target, ws []int) (title, detai
 	if a.Kind == fleet.AskUnreachable && a.Provider != "" {
 		title = "" // the kind and the name say it
 	}
+	if a.Kind == fleet.AskOverlap {
+		title = overlapWords(st, a, cmp.Or(ws[cTitle], ws[cDetail]))
+	}
 	if p := c.PendingWord(t); p != "" {
 		return title, p, st.Accent
 	}
@@ -106,8 +113,21 @@ func words(c *screen.Ctx, a *fleet.Ask, t screen.Target, ws []int) (title, detai
 		return "", title, st.Muted
 	case title == "":
 		return "", detail, st.Muted
-	case a.Kind == fleet.AskDecide, a.Kind == fleet.AskBlocked, a.Kind == fleet.AskReview:
+	case a.Kind == fleet.AskOverlap && text.Width(title)+6 > ws[cDetail]:
+		return "", title, st.Muted // what it met is not cut for what is shared
+	case a.Kind == fleet.AskDecide, a.Kind == fleet.AskBlocked, a.Kind == fleet.AskReview, a.Kind == fleet.AskOverlap:
 		title, detail = detail, title
 	}
 	return "", detail + " " + st.G.Dot + " " + title, st.Muted
+}
+
+// overlapWords name what an overlapping claim met in w cells: the first by its id, the
+// others by their number, which is never cut.
+func overlapWords(st *theme.Styles, a *fleet.Ask, w int) string {
+	first, rest, more := strings.Cut(a.With, fleet.WithSep)
+	tail := ""
+	if more {
+		tail = " +" + kit.Count(1+strings.Count(rest, fleet.WithSep)) + " more"
+	}
+	return "overlaps " + pane.CleanID(st.G, first, max(4, w-len("overlaps ")-text.Width(tail))) + tail
 }

@@ -278,14 +278,27 @@ func (p *page) lease(it *acop.Item) {
 	if it.Lease.Progress != "" {
 		p.factProse("", "", it.Lease.Progress, st.Muted, 2)
 	}
+	p.overlaps(it)
+}
+
+// overlaps lists the live claims that share something with this one: whose they are, how
+// long they last and what is shared.
+func (p *page) overlaps(it *acop.Item) {
+	st := p.c.Styles
+	room := max(8, p.w-labelCells)
 	for _, o := range p.c.State.ConflictsOf(it.ID()) {
-		other, who := o.ItemB, o.WorkerB
+		other, who, when := o.ItemA, o.WorkerA, ""
 		if other == it.ID() {
-			other, who = o.ItemA, o.WorkerA
+			other, who, when = o.ItemB, o.WorkerB, ", granted later"
 		}
-		p.fact("overlap", pane.CleanID(st.G, strings.Join(append(slices.Clone(o.Paths), o.Symbols...), ", "), max(8, p.w-labelCells)), st.Warn)
-		with := "with " + pane.Clean(who, 20) + " on "
-		p.fact("", with+pane.CleanID(st.G, other, max(8, p.w-labelCells-text.Width(with))), st.Muted)
+		p.fact("overlap", pane.CleanID(st.G, other, room-len(when))+when, st.Warn)
+		left := ""
+		if with := p.c.State.Items[other]; with != nil && with.Lease != nil {
+			l := pane.LeaseOf(st, with.Lease, p.c.OwnerNow())
+			left = ", " + kit.Span(l.Left) + " left, " + l.Word
+		}
+		p.fact("", pane.Clean(who, 20)+left, st.Muted)
+		p.fact("", pane.CleanID(st.G, strings.Join(append(slices.Clone(o.Paths), o.Symbols...), ", "), room), st.Muted)
 	}
 }
 

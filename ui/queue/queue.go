@@ -2,6 +2,7 @@ package queue
 
 import (
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -101,7 +102,7 @@ func (s *Screen) shownAsks(c *screen.Ctx) []fleet.Ask {
 func rowOf(c *screen.Ctx, a *fleet.Ask) *filter.Row {
 	r := &filter.Row{
 		Text: [4]string{a.Title, a.Detail, a.Key, a.TaskID}, Kind: string(a.Kind), Agent: a.Who,
-		Item: a.WorkItemID, Provider: a.Provider, Since: a.Since,
+		Item: strings.TrimRight(a.WorkItemID+" "+a.With, " "), Provider: a.Provider, Since: a.Since,
 	}
 	if it := c.State.Items[a.WorkItemID]; it != nil {
 		r.Status, r.Priority = string(it.Status()), string(it.WorkItem.Priority)
