@@ -3,7 +3,6 @@ package ui
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -57,7 +56,7 @@ func (m *Model) grant(ss []subject) tea.Cmd {
 			continue
 		}
 		if len(ss) == 1 {
-			worker, ttl = in.ClaimIntent.WorkerAgentUID, strconv.FormatInt(in.ClaimIntent.RequestedTTLSeconds, 10)
+			worker, ttl = in.ClaimIntent.WorkerAgentUID, wishedTTL(in)
 		}
 	}
 	if choose {
@@ -66,7 +65,8 @@ func (m *Model) grant(ss []subject) tea.Cmd {
 		d.Fields = append(d.Fields, f)
 	}
 	t := dialog.NewText("ttl", "TTL", ttl)
-	t.Hint, t.Valid, t.Skip = "the worker's wish, or the owner's choice", validTTL, true
+	t.Hint, t.Valid, t.Skip = "the worker's wish, or the owner's choice", validLength("a TTL", time.Second), true
+	t.Note = lengthUnits + "; the owner may give less"
 	d.Fields = append(d.Fields, t)
 	r := reasonField("reason", "", m.anyOverlap(ss))
 	r.Skip = !r.Required
@@ -82,6 +82,14 @@ func (m *Model) grant(ss []subject) tea.Cmd {
 			return act
 		}), ""
 	})
+}
+
+// wishedTTL is the term a request asks for, as the form takes it; "" when it names none.
+func wishedTTL(in *acop.Intent) string {
+	if n := in.ClaimIntent.RequestedTTLSeconds; n > 0 && n <= int64(longestLength/time.Second) {
+		return lengthWords(time.Duration(n) * time.Second)
+	}
+	return ""
 }
 
 // intentOf is the request a subject is about: the one on its row, or the oldest
@@ -266,26 +274,8 @@ func (m *Model) revokeReason(ss []subject) string {
 	return ""
 }
 
-// validTTL refuses what is no length of time.
-func validTTL(s string) string {
-	if s = strings.TrimSpace(s); s == "" {
-		return ""
-	}
-	if ttlSeconds(s) < 1 {
-		return "a TTL is a number of seconds, or like 10m"
-	}
-	return ""
-}
-
-// ttlSeconds reads 600 or 10m; 0 when it is neither.
+// ttlSeconds is what the form says of the term of a lease; 0 leaves it to the owner.
 func ttlSeconds(s string) int64 {
-	s = strings.TrimSpace(s)
-	if n, err := strconv.ParseInt(s, 10, 32); err == nil {
-		return n
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d > 24*365*time.Hour {
-		return 0
-	}
+	d, _ := parseLength(s)
 	return int64(d / time.Second)
 }

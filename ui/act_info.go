@@ -171,8 +171,8 @@ func (m *Model) grantInfo(ss []subject) []dialog.Line {
 	out := m.itemInfo(ss)
 	if in := m.intentOf(s); in != nil {
 		c := in.ClaimIntent
-		out = append(out, label("asks", fmt.Sprintf("%s %s · TTL %d s · scope %s", clean(c.WorkerAgentUID),
-			kit.Since(m.state.FromOwner(c.RequestedAtUTC), m.clock.now), c.RequestedTTLSeconds, text.Clip(clean(c.Scope), 40)), dialog.Plain))
+		out = append(out, label("asks", fmt.Sprintf("%s %s · TTL %s · scope %s", clean(c.WorkerAgentUID),
+			kit.Since(m.state.FromOwner(c.RequestedAtUTC), m.clock.now), orElse(wishedTTL(in), "not told"), text.Clip(clean(c.Scope), 40)), dialog.Plain))
 	}
 	for _, o := range m.state.OverlapsWith(s.item) {
 		shared := text.Clip(text.ID(strings.Join(append(o.Paths, o.Symbols...), ", ")), 60)

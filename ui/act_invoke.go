@@ -135,14 +135,9 @@ func (m *Model) invokeHow() []*dialog.Field {
 	stream.When = func(d *dialog.Dialog) bool { return m.features(d).OutputStreaming }
 	timeout := dialog.NewText("timeout", "timeout", "")
 	timeout.HintNow = m.ownLimitWords
-	timeout.Valid = func(s string) string {
-		if strings.TrimSpace(s) == "" {
-			return ""
-		}
-		return validTimeout(s)
-	}
-	ceiling := dialog.NewText("ceiling", "at most CU", "")
-	ceiling.Hint, ceiling.Valid = "no ceiling", validCU
+	timeout.Valid, timeout.Note = validLength("a timeout", time.Millisecond), lengthUnits
+	ceiling := dialog.NewText("ceiling", "at most", "")
+	ceiling.Hint, ceiling.Valid, ceiling.Note = "no ceiling", validCU, "CU"
 	proof := dialog.NewChoice("proof", "proof", "",
 		dialog.Option{Value: "", Label: "none"}, dialog.Option{Value: acmp.ProofResultHash, Label: "result hash"})
 	escrow := dialog.NewText("escrow", "escrow id", "")
@@ -240,7 +235,7 @@ func (m *Model) ownLimitWords(d *dialog.Dialog) string {
 // invokeTerms reads the terms, which the fields have already checked.
 func invokeTerms(d *dialog.Dialog) acmp.InvokeParams {
 	p := acmp.InvokeParams{OutputType: "text", ProofMethod: d.Value("proof"), EscrowID: strings.TrimSpace(d.Value("escrow"))}
-	if t, err := parseTimeout(d.Value("timeout")); err == nil {
+	if t, ok := parseLength(d.Value("timeout")); ok {
 		p.TimeoutMS = t.Milliseconds()
 	}
 	if c := strings.TrimSpace(d.Value("ceiling")); c != "" {

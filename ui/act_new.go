@@ -54,8 +54,8 @@ func (m *Model) newItemWhere() []*dialog.Field {
 	req := text("requires", "requires", "evidence, one a line: tests-pass: unit tests pass")
 	req.Grow = true
 	req.Valid = validRequirements
-	score := text("score", "score", "0 to 1; 0.5")
-	score.Valid = validConfidence
+	score := text("score", "score", "0.5")
+	score.Valid, score.Note = validFraction("a score"), "0 to 1"
 	return []*dialog.Field{
 		req, text("paths", "paths", "owned paths, with commas"), text("symbols", "symbols", "owned symbols, with commas"),
 		text("repo", "repo", "id of the repository"), text("branch", "branch", ""), text("agent", "for agent", "any"), score,

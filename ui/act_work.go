@@ -172,7 +172,7 @@ func (m *Model) post(ss []subject) tea.Cmd {
 	details := dialog.NewText("details", "details", "")
 	details.Rows, details.Skip = 3, true
 	conf := dialog.NewText("confidence", "confidence", "")
-	conf.Hint, conf.Skip, conf.Valid = "0 to 1, or none", true, validConfidence
+	conf.Hint, conf.Skip, conf.Valid, conf.Note = "none", true, validFraction("confidence"), "0 to 1"
 	sup := dialog.NewText("supersedes", "supersedes", "")
 	sup.Hint, sup.Skip = "entry ids, with commas", true
 	if ss[0].t.Kind == "entry" {
@@ -198,14 +198,17 @@ func (m *Model) sendPost(d *dialog.Dialog, s subject) tea.Cmd {
 	return m.do("post", s.t, acop.Act{Verb: acop.VerbPost, WorkItemID: e.WorkItemID, Entry: e}, nil)
 }
 
-func validConfidence(s string) string {
-	if s = strings.TrimSpace(s); s == "" {
+// validFraction refuses what is no number from 0 to 1; nothing at all is taken.
+func validFraction(name string) func(string) string {
+	return func(s string) string {
+		if s = strings.TrimSpace(s); s == "" {
+			return ""
+		}
+		if c, err := strconv.ParseFloat(s, 64); err != nil || !(c >= 0 && c <= 1) {
+			return name + " is a number from 0 to 1"
+		}
 		return ""
 	}
-	if c, err := strconv.ParseFloat(s, 64); err != nil || !(c >= 0 && c <= 1) {
-		return "confidence is a number from 0 to 1"
-	}
-	return ""
 }
 
 // splitList reads words between commas.

@@ -76,6 +76,49 @@ func TestGrantRequest(t *testing.T) {
 	})
 }
 
+// Numbers in forms have their unit: a term is written and read as a length of time, and
+// what is none is refused with what is one.
+func TestFormsTellUnits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.to("grant")
+		r.Keys("g")
+		r.Must("TTL 10m · scope")
+		if l := r.line("TTL     "); !strings.Contains(l, "10m ") || !strings.Contains(l, "s m h d; the owner may give less") {
+			t.Errorf("%s", l)
+		}
+		r.Type("the pool is nearly done")
+		r.Keys("shift+tab", "ctrl+u")
+		r.Must("the worker's wish, or the owner's choice")
+		r.Type("soon")
+		r.Keys("ctrl+s")
+		r.Must("a TTL is like 40s, 10m or 2h, from 1s to 365d;")
+		r.Keys("ctrl+u")
+		r.Type("1h30m")
+		r.Keys("ctrl+s")
+		if a := r.last(); a.TTLSeconds != 5400 {
+			t.Errorf("%+v\n%s", a, r.Screen())
+		}
+		r.to("decide")
+		r.Keys("p")
+		for _, want := range [][2]string{{"confidence", "0 to 1"}} {
+			if l := r.line(want[0]); !strings.Contains(l, want[1]) {
+				t.Errorf("%s", l)
+			}
+		}
+		r.Keys("esc", "n")
+		if l := r.line(" score "); !strings.Contains(l, "0 to 1") {
+			t.Errorf("%s", l)
+		}
+		r.Keys("esc", "3", "i")
+		for _, want := range [][2]string{{"timeout", "s m h d"}, {"at most", "CU"}} {
+			if l := r.line(want[0]); !strings.Contains(l, want[1]) {
+				t.Errorf("%s", l)
+			}
+		}
+	})
+}
+
 // H-090: any ready item can be granted to a worker that is chosen.
 func TestGrantToChosenWorker(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -8,9 +8,7 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
@@ -206,26 +204,11 @@ func payloadOf(raw, typ string) (*acmp.Payload, string) {
 	return &acmp.Payload{Type: "text", Data: data}, ""
 }
 
-func parseTimeout(s string) (time.Duration, error) {
-	s = strings.TrimSpace(s)
-	if n, err := strconv.ParseInt(s, 10, 32); err == nil { // more would overflow
-		return time.Duration(n) * time.Second, nil
-	}
-	return time.ParseDuration(s)
-}
-
-func validTimeout(s string) string {
-	if d, err := parseTimeout(s); err != nil || d <= 0 {
-		return "a timeout is like 30s or 5m"
-	}
-	return ""
-}
-
 var decimal = regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 
 func validCU(s string) string {
 	if s = strings.TrimSpace(s); s != "" && !decimal.MatchString(s) {
-		return "a ceiling is a number like 0.005"
+		return "a ceiling is a number of CU like 0.005"
 	}
 	return ""
 }

@@ -32,6 +32,9 @@ type Field struct {
 	Hint string
 	// HintNow, if not nil, gives the hint as the other fields stand: clean text.
 	HintNow func(*Dialog) string
+	// Note stands behind a text of one line, where there is room: its unit or its
+	// bounds, clean text.
+	Note string
 	// Options make the field a choice; typing narrows one of more than six.
 	Options []Option
 	// Other lets a choice take what was typed, although no option has it.

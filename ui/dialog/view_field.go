@@ -25,20 +25,31 @@ func (p *painter) field(f *Field, focused bool, at int) []string {
 	return []string{head + p.line(f, focused, w, at)}
 }
 
+// leastText is the least room for a text that has its note beside it.
+const leastText = 16
+
 // line draws a one-line text and notes where the caret is.
 func (p *painter) line(f *Field, focused bool, w, at int) string {
-	s, x := f.ed.View(w)
-	if focused {
-		p.caret, p.caretX, p.caretY = true, labelCells+x, at
-	}
 	hint := f.Hint
 	if f.HintNow != nil {
 		hint = f.HintNow(p.d)
 	}
-	if f.ed.Value() == "" && hint != "" {
-		return p.st.Muted.Render(kit.Fit(p.st.G, hint, w, false))
+	empty := f.ed.Value() == "" && hint != ""
+	note, least := "", leastText
+	if empty {
+		least = text.Width(hint) // it tells more than the note
 	}
-	return p.st.Field.Render(s)
+	if n := text.Width(f.Note) + 1; f.Note != "" && w-n >= least {
+		note, w = p.st.Muted.Render(" "+f.Note), w-n
+	}
+	s, x := f.ed.View(w)
+	if focused {
+		p.caret, p.caretX, p.caretY = true, labelCells+x, at
+	}
+	if empty {
+		return p.st.Muted.Render(kit.Fit(p.st.G, hint, w, false)) + note
+	}
+	return p.st.Field.Render(s) + note
 }
 
 func (p *painter) area(f *Field, focused bool, head string, w, at int) []string {

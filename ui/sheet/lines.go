@@ -287,8 +287,8 @@ func (s *Sheet) claims(p *page, it *acop.Item) {
 	p.section("CLAIMS, THEN AND NOW")
 	for i := range it.Intents {
 		in := &it.Intents[i]
-		p.fact("request", fmt.Sprintf("%s, TTL %d s, %s, %s %s", pane.Clean(in.ClaimIntent.WorkerAgentUID, 30),
-			in.ClaimIntent.RequestedTTLSeconds, pane.Clean(string(in.State), 20), p.when(in.ClaimIntent.RequestedAtUTC), pane.Clean(in.Reason, 2*p.w)), st.Text)
+		p.fact("request", fmt.Sprintf("%s, TTL %s, %s, %s %s", pane.Clean(in.ClaimIntent.WorkerAgentUID, 30),
+			kit.Span(time.Duration(min(in.ClaimIntent.RequestedTTLSeconds, 1<<31))*time.Second), pane.Clean(string(in.State), 20), p.when(in.ClaimIntent.RequestedAtUTC), pane.Clean(in.Reason, 2*p.w)), st.Text)
 	}
 	if l := it.Lease; l != nil {
 		d := pane.LeaseOf(st, l, p.c.OwnerNow())
