@@ -41,9 +41,19 @@ func (q *EventQuery) filtered() bool { return q.WorkItem != "" || q.Family != ""
 type streamer struct {
 	c *Client
 	// cursor is the revision of the last whole act that was delivered.
-	cursor  uint64
+	cursor uint64
+	// mark is what the act at cursor is known by, once it came over a stream. A new
+	// connection then begins with that act, and goes on only behind the same one: a
+	// log that was put back from a copy and has grown since counts other acts with
+	// the same revisions.
+	mark mark
+	// learns asks for the act at cursor as well, to know it when the stream is cut.
+	learns  bool
 	query   EventQuery
 	pending []acop.Event // of an act whose last event has not come yet
+	// unproven: the act at cursor has not come again yet; overdue gives it up.
+	unproven bool
+	overdue  *time.Timer
 	// lastRev and lastIndex are the place of the last event of a filtered stream.
 	lastRev   uint64
 	lastIndex int
@@ -53,6 +63,26 @@ type streamer struct {
 	seen    func()
 	deliver func([]acop.Event) error
 }
+
+// mark tells an act from another one that has its revision in another log.
+type mark struct {
+	revision           uint64
+	ms                 int64
+	verb, actor        string
+	item, claim, entry string
+}
+
+// markOf is the mark of the act that ends with e.
+func markOf(e *acop.Event) mark {
+	m := mark{revision: e.Revision, ms: e.AtUTC.Std().UnixMilli(), verb: e.Verb, actor: e.Actor, item: e.WorkItemID, claim: e.ClaimID}
+	if e.Entry != nil {
+		m.entry = e.Entry.EntryID
+	}
+	return m
+}
+
+// proves reports whether the stream is to begin with the act at the cursor.
+func (s *streamer) proves() bool { return s.cursor > 0 && s.mark.revision == s.cursor }
 
 // run follows the stream until it is cut, and says why. It never returns nil.
 func (s *streamer) run(ctx context.Context) error {
@@ -68,7 +98,12 @@ func (s *streamer) run(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	s.pending = nil
-	s.opened()
+	if s.unproven = s.proves(); s.unproven {
+		s.overdue = time.AfterFunc(tryTimeout, func() { cancel(ErrLost) })
+		defer s.overdue.Stop()
+	} else {
+		s.opened()
+	}
 	body := newLiveReader(resp.Body, s.c.idle, s.seen, func() {
 		cancel(fmt.Errorf("%w: silence for %s", ErrUnreachable, s.c.idle))
 	})
@@ -86,8 +121,12 @@ func (s *streamer) open(ctx context.Context, cancel context.CancelCauseFunc, tok
 		q.Set("family", string(s.query.Family))
 	}
 	h := http.Header{"Accept": {"text/event-stream"}, "Cache-Control": {"no-store"}}
-	if s.cursor > 0 {
-		h.Set("Last-Event-ID", strconv.FormatUint(s.cursor, 10))
+	after := s.cursor
+	if after > 0 && (s.learns || s.proves()) {
+		after--
+	}
+	if after > 0 {
+		h.Set("Last-Event-ID", strconv.FormatUint(after, 10))
 	}
 	slow := time.AfterFunc(tryTimeout, func() {
 		cancel(fmt.Errorf("%w: no answer in time", ErrUnreachable))
@@ -154,7 +193,13 @@ func (s *streamer) take(data string) error {
 	if err := checkEvent(&e); err != nil {
 		return fmt.Errorf("read event %d: %w: %w", e.Revision, ErrProtocol, err)
 	}
+	if s.unproven {
+		return s.prove(&e)
+	}
 	if e.Revision <= s.cursor {
+		if s.learns && e.Revision == s.cursor && e.Last {
+			s.mark = markOf(&e)
+		}
 		return nil // delivered before the cut
 	}
 	if s.query.filtered() {
@@ -172,7 +217,26 @@ func (s *streamer) take(data string) error {
 	if err := s.deliver(whole); err != nil {
 		return err
 	}
-	s.cursor = e.Revision
+	s.cursor, s.mark = e.Revision, markOf(&e)
+	return nil
+}
+
+// prove holds the first act of a resumed stream against the one that was delivered
+// last. An owner with another log, or without that act, is another truth: [ErrLost].
+func (s *streamer) prove(e *acop.Event) error {
+	if e.Revision == s.cursor && !e.Last {
+		return nil // the mark is of the last event of the act
+	}
+	if e.Revision < s.cursor {
+		return nil // a log that kept nothing older begins further back
+	}
+	if markOf(e) != s.mark {
+		s.c.log.Warn("the owner's log is another one than before", "revision", s.cursor)
+		return ErrLost
+	}
+	s.unproven = false
+	s.overdue.Stop()
+	s.opened()
 	return nil
 }
 

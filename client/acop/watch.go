@@ -71,6 +71,7 @@ type watcher struct {
 	lost     bool // the next snapshot replaces missed events
 	received bool // events came since the last cut
 	cursor   uint64
+	mark     mark   // of the act at cursor, once it came over a stream
 	token    string // of the connection at hand
 }
 
@@ -91,12 +92,14 @@ func (w *watcher) follow(ctx context.Context) error {
 		return fmt.Errorf("get the token: %w", err)
 	}
 	w.token = token
-	if !w.loaded {
+	// Where the act at the cursor is not known nothing tells the log from another one
+	// with as many revisions: such a place is not resumed but read again.
+	if !w.loaded || w.mark.revision != w.cursor {
 		if err := w.load(ctx); err != nil {
 			return err
 		}
 	}
-	s := &streamer{c: w.c, cursor: w.cursor, opened: w.live, seen: w.sign}
+	s := &streamer{c: w.c, cursor: w.cursor, mark: w.mark, learns: w.mark.revision != w.cursor, opened: w.live, seen: w.sign}
 	s.deliver = func(events []acop.Event) error {
 		now := time.Now()
 		w.received = true
@@ -106,7 +109,13 @@ func (w *watcher) follow(ctx context.Context) error {
 		w.cursor = events[len(events)-1].Revision
 		return nil
 	}
-	return s.run(ctx)
+	err = s.run(ctx)
+	if errors.Is(err, ErrLost) && s.learns && s.mark.revision != s.cursor {
+		s.learns = false // a log that was compacted has nothing to learn from
+		err = s.run(ctx)
+	}
+	w.mark = s.mark
+	return err
 }
 
 // load reads a snapshot in one try; the loop around it does the waiting.
@@ -119,8 +128,9 @@ func (w *watcher) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.link.LastSeen, w.link.Lost = time.Now(), w.lost
-	w.loaded, w.lost, w.cursor = true, false, snap.Revision
+	missed := w.lost || w.loaded && snap.Revision != w.cursor
+	w.link.LastSeen, w.link.Lost = time.Now(), w.link.Lost || missed
+	w.loaded, w.lost, w.cursor, w.mark = true, false, snap.Revision, mark{}
 	w.emit(fleet.SnapshotLoaded{Snapshot: snap, At: at})
 	return nil
 }
