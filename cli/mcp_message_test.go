@@ -26,6 +26,13 @@ var brokenMessages = []struct {
 	{"another version", `{"jsonrpc":"1.0","id":"a","method":"ping"}`, -32600, `"a"`},
 	{"an object for an id", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, -32600, "null"},
 	{"a number for a method", `{"jsonrpc":"2.0","id":7,"method":7}`, -32600, "7"},
+	{"a name twice", `{"jsonrpc":"2.0","id":7,"method":"ping","method":"ping"}`, -32600, "7"},
+	{"a name twice in the params", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"acop_my_claims","name":"acop_pickup"}}`, -32600, "7"},
+	{"an id that no float holds", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, -32600, "9007199254740993"},
+	{"a very large id", `{"jsonrpc":"2.0","id":1e20,"method":"ping"}`, -32600, "1e20"},
+	{"a broken id", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, -32600, "1.5"},
+	{"an id that is not UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}", -32600, "null"},
+	{"an id with half a surrogate", `{"jsonrpc":"2.0","id":"\ud800","method":"ping"}`, -32600, "null"},
 	{"arguments of great depth", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"acop_my_claims","arguments":{"x":` +
 		strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}}}`, -32600, "7"},
 }
@@ -158,7 +165,7 @@ func TestBrokenMessageEndsNoSession(t *testing.T) {
 func TestBatchOfAnOlderRevision(t *testing.T) {
 	t.Parallel()
 	a := newAgentRig(t).rawAgent("claude-01", "2025-03-26")
-	for _, broken := range []string{`[]`, `[5]`, `[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":7,"method":"ping"}]`} {
+	for _, broken := range []string{`[]`, `[5]`, `[{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}]`, `[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":7,"method":"ping"}]`} {
 		a.send(broken)
 		got := a.next()
 		got.fits(t, broken, -32600, "null")

@@ -174,9 +174,21 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteC
 		defer close(kept)
 		s.keeper.run(ctx, s.opts.Owner)
 	}()
-	shared := &oneAtATime{WriteCloser: out}
-	// The length of a line is bounded by messages, which answers to one that is too long.
-	err := s.server.Run(ctx, &sdk.IOTransport{Reader: newMessages(in, shared), Writer: shared, MaxLineLength: -1})
+	shared := &answers{WriteCloser: out}
+	asked := newMessages(in, shared)
+	served := make(chan error, 1)
+	go func() {
+		// The length of a line is bounded by messages, which answers to one that is too long.
+		served <- s.server.Run(ctx, &sdk.IOTransport{Reader: asked, Writer: shared, MaxLineLength: -1})
+	}()
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		err = s.leave(served)
+	case <-asked.ended:
+		err = s.leave(served)
+	}
 	stop()
 	<-kept
 	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
@@ -184,6 +196,20 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteC
 	}
 	return err
 }
+
+// leave waits for the end of the serving, but not for an agent that reads no answers:
+// its writing cannot be ended but with the process.
+func (s *Server) leave(served <-chan error) error {
+	select {
+	case err := <-served:
+		return err
+	case <-time.After(leaveTime):
+		s.log.Warn("the agent does not read its answers; they are dropped")
+		return nil
+	}
+}
+
+const leaveTime = time.Second
 
 // call is one tool call on its way.
 type call struct {
