@@ -70,7 +70,7 @@ func runBomb(where string) int {
 		work.Go(func() { defer guard.catch(); panic("bomb in a goroutine") })
 	}}
 	keyboard := input.New(os.Stdin)
-	p := g.newProgram(&guarded{model: m, crash: guard}, keyboard, tty.New(os.Stdout, func(bool) {}))
+	p := g.newProgram(&guarded{model: m, crash: guard}, keyboard, tty.New(os.Stdout, tty.Limit, func(bool) {}))
 	caught := g.quitOnSignal(ctx, p)
 	_, err := p.Run()
 	cancel()

@@ -71,7 +71,7 @@ func (g *globals) runDashboard(ctx context.Context, d dashboard) error {
 	keyboard := input.New(g.sys.Stdin.(*os.File)) // requireTerminal has looked
 	// Send blocks until Run has begun; the pump may start before.
 	var program *tea.Program
-	screen := tty.New(g.sys.Stdout.(*os.File), func(lost bool) {
+	screen := tty.New(g.sys.Stdout.(*os.File), tty.Limit, func(lost bool) {
 		if lost {
 			program.Send(tea.ClearScreen())
 		}

@@ -52,6 +52,12 @@ const linkW, linkH = 200, 60
 
 func newLink(t *testing.T, pace time.Duration) *link {
 	t.Helper()
+	return newLinkOf(t, pace, tty.Limit)
+}
+
+// newLinkOf is a link behind which at most limit bytes and a frame wait.
+func newLinkOf(t *testing.T, pace time.Duration, limit int) *link {
+	t.Helper()
 	far, near, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +67,7 @@ func newLink(t *testing.T, pace time.Duration) *link {
 	}
 	l := &link{t: t, owner: &uitest.FakeOwner{}, emu: vt.NewSafeEmulator(linkW, linkH), far: far, done: make(chan struct{}), pace: pace}
 	l.free = sync.NewCond(&l.mu)
-	l.w = tty.New(near, func(lost bool) {
+	l.w = tty.New(near, limit, func(lost bool) {
 		if lost {
 			l.prog.Send(tea.ClearScreen())
 		}
@@ -138,10 +144,12 @@ func (l *link) screen() []string {
 
 func (l *link) until(what string, ok func() bool) {
 	l.t.Helper()
-	for end := time.Now().Add(patient); !ok(); time.Sleep(5 * time.Millisecond) {
+	pause := 5 * time.Millisecond
+	for end := time.Now().Add(patient); !ok(); time.Sleep(pause) {
 		if time.Now().After(end) {
 			l.t.Fatalf("waited for %s\n%s", what, strings.Join(l.screen(), "\n"))
 		}
+		pause = min(2*pause, 80*time.Millisecond) // to look costs what the terminal needs
 	}
 }
 

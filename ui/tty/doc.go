@@ -6,7 +6,7 @@
 // is drawn and those in between are skipped and not queued (B95).
 //
 // What was taken goes out whole and in its order: frames are differences to the one
-// before, so none may be left out. Only where more than [Limit] waits, writes are
+// before, so none may be left out. Only where as much waits as may, usually [Limit], writes are
 // refused; whoever runs the program is told that then, and draws anew from nothing.
 //
 // # Concurrency

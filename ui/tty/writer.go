@@ -8,21 +8,22 @@ import (
 )
 
 const (
-	// Limit is how many bytes may wait before further writes are refused: more than
-	// any frame has, so that it is reached only when a stopped terminal is resized
-	// again and again.
+	// Limit is how many bytes may wait in the dashboard before further writes are
+	// refused: more than any frame has, so that it is reached only when a stopped
+	// terminal is resized again and again.
 	Limit = 1 << 20
 	// piece is how many bytes are given to the terminal in one call: the kernel cuts
 	// at this length anyway, and between the pieces progress can be seen.
 	piece = 2 << 10
 )
 
-// ErrBehind refuses a write: the terminal has not yet taken [Limit] bytes.
+// ErrBehind refuses a write: the terminal has not yet taken as many bytes as may wait.
 var ErrBehind = errors.New("the terminal takes nothing; the output was dropped")
 
 // Writer is the output of the dashboard. It has what Bubble Tea wants of a terminal.
 type Writer struct {
 	file  *os.File
+	limit int // bytes that may wait before writes are refused
 	ready func(lost bool)
 
 	mu      sync.Mutex
@@ -37,12 +38,13 @@ type Writer struct {
 	err     error      // of the terminal; nothing is written any more
 }
 
-// New makes a Writer to f, usually the standard output. When nothing waits any more,
+// New makes a Writer to f, usually the standard output, that refuses writes while
+// limit bytes, usually [Limit], or more wait. When nothing waits any more,
 // and [Writer.Behind] has reported otherwise or a write was refused since it was last
 // called, ready is called in a goroutine of its own; lost tells that a write was
 // refused, so that what the terminal shows is not what was written.
-func New(f *os.File, ready func(lost bool)) *Writer {
-	w := &Writer{file: f, ready: ready}
+func New(f *os.File, limit int, ready func(lost bool)) *Writer {
+	w := &Writer{file: f, limit: limit, ready: ready}
 	w.moved = sync.NewCond(&w.mu)
 	return w
 }
@@ -55,7 +57,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	switch {
 	case w.err != nil:
 		return 0, w.err
-	case w.waiting >= Limit:
+	case w.waiting >= w.limit:
 		w.lost = true
 		return 0, ErrBehind
 	case len(p) == 0:

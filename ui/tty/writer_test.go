@@ -38,7 +38,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, far: far, ready: make(chan bool, 1)}
-	r.w = New(near, func(lost bool) { r.ready <- lost })
+	r.w = New(near, Limit, func(lost bool) { r.ready <- lost })
 	return r
 }
 
