@@ -27,7 +27,7 @@ func TestWatchOutlivesTheOwner(t *testing.T) {
 		}
 		return box
 	}
-	box := open("")
+	box := open(steadyAddr(t))
 	c, err := client.New(client.Options{BaseURL: box.URL, Token: client.Token(box.LeadToken), Identity: localLead})
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func TestInvokeTellsOfTheDeadline(t *testing.T) {
 	t.Parallel()
 	provider := limited(t)
 	for args, want := range map[string]string{
-		"open --timeout 400ms": "; the deadline was 400ms, and --timeout sets a longer one",
+		"open --timeout 4s": "; the deadline was 4s, and --timeout sets a longer one",
 		"short":                "300ms",
 	} {
 		got := runWith(t.Context(), "", invokeEnv(t), append([]string{"invoke", "--provider", provider}, strings.Fields(args)...)...)

@@ -110,7 +110,7 @@ capabilities:
     input: none
     output: lines
 `)
-	r.startOwner("127.0.0.1:0")
+	r.startOwner(steadyAddr(r.t))
 	r.provider = startProcess(t, nil, "provide", "--config", filepath.Join(r.dir, "capabilities.yaml"))
 	r.worker, r.lead = r.client(rigWorkerToken), r.client(rigLeadToken)
 	return r

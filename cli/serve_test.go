@@ -35,7 +35,7 @@ type served struct {
 func startServe(t *testing.T, data string, args ...string) *served {
 	t.Helper()
 	s := &served{t: t, data: data, done: make(chan struct{})}
-	s.cmd = exec.Command(binary(t), append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, args...)...)
+	s.cmd = exec.Command(binary(t), append([]string{"serve", "--data", data, "--listen", steadyAddr(t)}, args...)...)
 	s.cmd.Stderr = &s.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
