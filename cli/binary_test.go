@@ -4,8 +4,10 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -20,11 +22,23 @@ func TestMain(m *testing.M) {
 	// Most tests here wait, for processes, terminals and leases, more than they
 	// compute. A -parallel on the command line wins.
 	_ = flag.Set("test.parallel", "8")
+	heedSignals()
 	code := m.Run()
 	if builtDir != "" {
 		_ = os.RemoveAll(builtDir)
 	}
 	os.Exit(code)
+}
+
+// heedSignals lets the programs that tests start be ended by signals also where this
+// one was started with them ignored, as a shell starts what runs in the background and
+// nohup anything: a child inherits what is ignored, but not what is caught.
+func heedSignals() {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 var buildOnce = sync.OnceValues(func() (string, error) {

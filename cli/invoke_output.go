@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,7 +110,7 @@ func (o *invokeOutput) tell(ev *acmp.TaskEvent) {
 		return
 	}
 	if ev.Detail != "" {
-		s += " " + text.Line(ev.Detail)
+		s += " " + oneLine(ev.Detail)
 	}
 	fmt.Fprintln(o.g.sys.Stderr, s)
 }
@@ -148,7 +149,7 @@ func (o *invokeOutput) exit(ev *acmp.TaskEvent) error {
 	case gone:
 		return errReaderGone()
 	case problem != "":
-		return failf(exitFailed, "%s", text.Line(problem))
+		return failf(exitFailed, "%s", oneLine(problem))
 	case ev.Kind == acmp.EventError && o.brk.asked():
 		return failf(exitInterrupted, "interrupted: %s", errorLine(ev.Err))
 	case ev.Kind == acmp.EventError:
@@ -185,15 +186,25 @@ func (o *invokeOutput) refused(err error) error {
 		code = exitUsage
 	}
 	// Several providers may have failed, each with a line.
-	return failf(code, "%s", text.Line(strings.ReplaceAll(err.Error(), "\n", "; ")))
+	return failf(code, "%s", oneLine(err.Error()))
 }
 
 func errorLine(e *acmp.Error) string {
-	s := e.Error()
-	if d, ok := e.Data["detail"].(string); ok && d != "" {
-		s += ": " + d
+	s := oneLine(e.Error())
+	if detail, ok := e.Data["detail"].(string); ok && strings.TrimSpace(detail) != "" {
+		s += ": " + oneLine(detail)
 	}
-	return text.Line(s)
+	return s
+}
+
+// oneLine makes one row of prose of several, such as the last lines that a command
+// printed: each line end becomes a semicolon.
+func oneLine(s string) string {
+	rows := text.Block(s)
+	for i, row := range rows {
+		rows[i] = strings.TrimSpace(row)
+	}
+	return strings.Join(slices.DeleteFunc(rows, func(row string) bool { return row == "" }), "; ")
 }
 
 // jsonLine is one line of --json: event, task_id and time first.

@@ -243,3 +243,20 @@ providers:
 		t.Error("a missing config was passed over")
 	}
 }
+
+// What a provider tells in several lines is told in one, with marks between them.
+func TestErrorInOneLine(t *testing.T) {
+	t.Parallel()
+	for detail, want := range map[string]string{
+		"":                                   "no",
+		"why":                                "no: why",
+		"one\ntwo\r\n\n  three\u2028four\n":  "no: one; two; three; four",
+		"\n\nlate\n":                         "no: late",
+		"\x1b[2Jwiped\rover\n\x1b]0;title\a": "no: wiped; over",
+	} {
+		got := errorLine(&acmp.Error{Code: acmp.CodeInternal, Message: "no", Data: map[string]any{"detail": detail}})
+		if !strings.HasSuffix(got, want) || strings.ContainsAny(got, "\n\r\x1b\u2424") {
+			t.Errorf("%q is told as %q, want %q at the end", detail, got, want)
+		}
+	}
+}

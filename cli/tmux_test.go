@@ -27,6 +27,9 @@ func newScreen(t *testing.T, w, h int, env []string, command string) *screen {
 	line := "env " + shellJoin(env) + " " + command
 	s.tmux("-f", "/dev/null", "new-session", "-d", "-s", "t", "-x", fmt.Sprint(w), "-y", fmt.Sprint(h),
 		"exec sleep 1000000") // holds the server until the options stand
+	// A test program that is killed or runs out of time cleans up nothing: the server
+	// sees to its own end.
+	s.tmux("run-shell", "-b", fmt.Sprintf("while kill -0 %d 2>/dev/null; do sleep 1; done; tmux -L %s kill-server", os.Getpid(), s.socket))
 	s.tmux("set-option", "-g", "remain-on-exit", "on")
 	s.tmux("set-option", "-g", "default-terminal", "tmux-256color")
 	s.tmux("respawn-pane", "-k", "-t", "t", line)

@@ -10,7 +10,7 @@ import (
 var workActs = []workAct{
 	{
 		use: "grant", short: "Grant the waiting request for an item, or the item to --to WORKER", done: "granted",
-		verb: acop.VerbGrant, from: []acop.Status{acop.StatusReady},
+		verb: acop.VerbGrant, from: []acop.Status{acop.StatusReady}, leads: true,
 		why: why{name: "reason", help: "why a waiting request is granted, for the log"},
 		flags: func(fl *pflag.FlagSet, f *actFlags) {
 			fl.StringVar(&f.to, "to", "", "identity of the worker")
@@ -20,7 +20,7 @@ var workActs = []workAct{
 	},
 	{
 		use: "deny", short: "Deny the waiting request for an item", done: "denied the request for",
-		verb: acop.VerbDeny, from: []acop.Status{acop.StatusReady},
+		verb: acop.VerbDeny, from: []acop.Status{acop.StatusReady}, leads: true,
 		why: why{name: "reason", help: "why; the worker reads it", must: true},
 		flags: func(fl *pflag.FlagSet, f *actFlags) {
 			fl.StringVar(&f.to, "to", "", "identity of the worker, where several wait")
@@ -29,7 +29,7 @@ var workActs = []workAct{
 	},
 	{
 		use: "revoke", short: "Take the claim on an item back", done: "revoked the claim on",
-		verb: acop.VerbRevoke, from: []acop.Status{acop.StatusClaimed},
+		verb: acop.VerbRevoke, from: []acop.Status{acop.StatusClaimed}, leads: true,
 		why: why{name: "reason", help: "why; the worker reads it", must: true},
 		flags: func(fl *pflag.FlagSet, f *actFlags) {
 			fl.BoolVar(&f.hold, "hold", false, "keep the item off the market (released) until it is requeued")

@@ -60,6 +60,9 @@ type workAct struct {
 	// mine marks the acts of the holder: the token must be a worker's, and the item
 	// held by it.
 	mine bool
+	// leads marks the acts on claims that only who leads may do: without its token
+	// what there is to decide is no matter, and no answer.
+	leads bool
 	// after goes on when the act is done and may add to the receipt; nil for nothing.
 	after func(context.Context, *work, *actFlags, *acop.Receipt) error
 }
@@ -101,8 +104,12 @@ func (g *globals) workAct(ctx context.Context, a *workAct, f *actFlags, id strin
 	}
 	defer done()
 	d, err := w.c.Detail(ctx, id)
-	if err == nil && a.mine {
+	switch {
+	case err != nil:
+	case a.mine:
 		err = w.mustHold(ctx, d)
+	case a.leads:
+		err = w.mustLead(ctx)
 	}
 	if err != nil {
 		return workError(what, err)
@@ -120,6 +127,16 @@ func (g *globals) workAct(ctx context.Context, a *workAct, f *actFlags, id strin
 		later = a.after(ctx, w, f, r)
 	}
 	return errors.Join(w.told(r, "%s %s%s", a.done, text.ID(id), outcome(r)), later)
+}
+
+// mustLead refuses where the token is not that of somebody who leads.
+func (w *work) mustLead(ctx context.Context) error {
+	s, err := w.c.Snapshot(ctx)
+	if err != nil || s.Role.LeadVerbs() {
+		return err
+	}
+	return acop.Errorf(acop.CodeForbidden, "only a lead or an orchestrator does this, and the token is that of %s, whose role is %s; give a lead's with --token-file",
+		text.ID(s.Identity), text.ID(string(s.Role)))
 }
 
 // flagsWrong says what is wrong with the flags, whatever the item is; nil for nothing.

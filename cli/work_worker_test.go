@@ -88,6 +88,23 @@ func (r *workerRig) detail(id string) *acop.Detail {
 	return &d
 }
 
+// What only a lead may decide is refused with that reason, whether there is something
+// to decide or not.
+func TestWorkerDoesNotLead(t *testing.T) {
+	t.Parallel()
+	r := newWorkerRig(t)
+	before := r.detail("work:free").Revision
+	for _, args := range []string{
+		"grant work:free", "grant work:free --to agent:owl", "grant work:free --to agent:jay --ttl 5m",
+		"deny work:free --reason x", "revoke work:free --reason x",
+	} {
+		r.fails(r.jay, exitFailed, args, "only a lead or an orchestrator does this", "agent:jay", "worker", "[forbidden]")
+	}
+	if d := r.detail("work:free"); d.Item.Status() != acop.StatusReady || d.Revision != before {
+		t.Errorf("refused acts left it %s at %d, before at %d", d.Item.Status(), d.Revision, before)
+	}
+}
+
 // A worker with nothing but a shell and its token goes once around the contract
 // (C-030, C-047, C-058, C-063, C-065, C-067).
 func TestWorkerRound(t *testing.T) {
