@@ -26,6 +26,7 @@ type acts struct {
 	flying  map[int]*flight
 	byKey   map[string]int    // target key → flight
 	words   map[string]string // target key → "requested: cancel"
+	recent  string            // the key of the target of the act begun last
 	running *action           // the action whose key was pressed, while it runs
 	// leftOut are the targets that changed while the form about several stood open,
 	// by key, and how; it holds while that form's answer is carried out.
@@ -100,6 +101,7 @@ func (a *acts) busy(t screen.Target) string {
 }
 
 func (a *acts) begin(f *flight) {
+	a.recent = f.target.Key()
 	a.last++
 	f.id = a.last
 	a.flying[f.id] = f

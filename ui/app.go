@@ -94,6 +94,7 @@ type Model struct {
 	input   input
 	end     ending
 	still   still
+	slip    slip
 
 	marks   screen.Marks
 	snoozed map[string]time.Time

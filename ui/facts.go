@@ -13,6 +13,7 @@ import (
 // onFacts applies a batch of facts: the only way the state changes.
 func (m *Model) onFacts(msg FactsMsg) tea.Cmd {
 	was := m.state.Link.State
+	row, mayLeave := m.row()
 	var back tea.Cmd
 	for _, f := range msg.Facts {
 		if at := factTime(f); at.After(m.clock.now) {
@@ -29,7 +30,7 @@ func (m *Model) onFacts(msg FactsMsg) tea.Cmd {
 	cmd := tea.Batch(back, m.confirm(), m.watchLink(was), m.watchQueue(), m.refreshSheet())
 	m.tell(screen.Applied{})
 	m.selectWanted()
-	return cmd
+	return tea.Batch(cmd, m.watchRow(row, mayLeave))
 }
 
 // factTime is when the fact reached this program, by its own clock.

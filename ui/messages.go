@@ -81,6 +81,9 @@ type toastOver struct{ id int }
 // quietOver ends the pause in front of a dialog that opened by itself.
 type quietOver struct{ id int }
 
+// slipOver ends the pause behind a row that left under the cursor.
+type slipOver struct{ id int }
+
 // pasteOver ends the pause after a paste.
 type pasteOver struct{ id int }
 

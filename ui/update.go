@@ -73,6 +73,8 @@ func (m *Model) routeRest(msg tea.Msg) tea.Cmd {
 		return m.onEdited(msg)
 	case toastOver:
 		return m.onToastOver(msg)
+	case slipOver:
+		return m.onSlipOver(msg)
 	case quietOver:
 		m.onQuietOver(msg)
 	case caughtUp:
@@ -104,6 +106,7 @@ func (m *Model) onKey(k tea.KeyPressMsg) tea.Cmd {
 	m.touched = true
 	m.toasts.dropSeen(false)
 	m.rooms.wanted = screen.Target{}
+	slipped := m.endSlip()
 	switch {
 	case m.size.rects.Small:
 		return m.onSmallKey(k)
@@ -112,7 +115,7 @@ func (m *Model) onKey(k tea.KeyPressMsg) tea.Cmd {
 	case m.input.mode != inputNone:
 		return m.onInputKey(k)
 	}
-	return m.onRoomKey(k)
+	return m.onRoomKey(k, slipped)
 }
 
 // onSmallKey lets nothing act that cannot be seen; leaving is always possible.
@@ -127,7 +130,9 @@ func (m *Model) onSmallKey(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-func (m *Model) onRoomKey(k tea.KeyPressMsg) tea.Cmd {
+// onRoomKey gives a key to the screen or the frame; slipped tells that the selected row
+// has hardly been seen.
+func (m *Model) onRoomKey(k tea.KeyPressMsg, slipped bool) tea.Cmd {
 	key := k.String()
 	r := m.room()
 	if screen.Match(r.Bindings(), key) != "" {
@@ -140,6 +145,9 @@ func (m *Model) onRoomKey(k tea.KeyPressMsg) tea.Cmd {
 		return m.interrupt()
 	}
 	if a := m.actionFor(key); a != nil {
+		if slipped && m.actsOnRow(a) {
+			return m.toast(screen.Warn, a.help+": the row has just left and this is another one; look, then press again")
+		}
 		return m.run(a, m.target())
 	}
 	return nil
