@@ -218,15 +218,16 @@ func (s *State) applySnapshot(sn *acop.Snapshot, at time.Time) {
 	for _, p := range sn.Entries {
 		s.addEntry(p)
 	}
+	unbegun := s.unbegun()
 	for _, item := range sn.Items {
-		s.loadItem(item, known, lapsed)
+		s.loadItem(item, known, lapsed, unbegun)
 	}
 	s.limitWorkers()
 }
 
 // loadItem takes an item out of a snapshot. That its last lease ran out in
 // mid-work is known from before, or told by its count of attempts.
-func (s *State) loadItem(item *acop.Item, known map[string]*acop.Item, lapsed map[string]lapse) {
+func (s *State) loadItem(item *acop.Item, known map[string]*acop.Item, lapsed map[string]lapse, unbegun map[string]bool) {
 	if item == nil {
 		return
 	}
@@ -243,9 +244,29 @@ func (s *State) loadItem(item *acop.Item, known map[string]*acop.Item, lapsed ma
 		}
 		return
 	}
-	if item.Attempts > 0 {
-		s.ix.lapsed[id] = lapse{at: item.StatusSinceUTC.Std()}
+	if item.Attempts == 0 || unbegun[id] {
+		return
 	}
+	who := ""
+	if c := item.LastClaim; c != nil {
+		if c.ClaimStatus != acop.ClaimExpired {
+			return // given back or taken since
+		}
+		who = c.WorkerAgentUID
+	}
+	s.ix.lapsed[id] = lapse{worker: who, at: item.StatusSinceUTC.Std()}
+}
+
+// unbegun are the items whose lease, as far as the log reaches back, ran out last
+// before any work on them began: a snapshot does not tell that.
+func (s *State) unbegun() map[string]bool {
+	items := map[string]bool{}
+	for i := range s.Log {
+		if ev := s.Log[i].Event; ev != nil && ev.Verb == string(acop.VerbExpire) {
+			items[ev.WorkItemID] = ev.From != acop.StatusInProgress
+		}
+	}
+	return items
 }
 
 func (s *State) applyProvider(f ProviderSeen) {

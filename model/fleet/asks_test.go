@@ -168,6 +168,44 @@ func TestLapseIsKnownFromASnapshot(t *testing.T) {
 	wantAsks(t, s, t0, "lease a lapsed")
 }
 
+// A dashboard that begins later tells the same lapses as one that saw them, and of
+// whom.
+func TestSnapshotTellsTheLapsesThatWereSeen(t *testing.T) {
+	last := func(status acop.ClaimStatus) *acop.Item {
+		i := item("a", acop.StatusReady)
+		i.Attempts = 1
+		i.LastClaim = &acop.Claim{ClaimID: "claim-a", WorkItemID: "a", WorkerAgentUID: "w1", ClaimStatus: status}
+		return i
+	}
+	expired := func(from acop.Status) []acop.Event {
+		return []acop.Event{
+			{Verb: string(acop.VerbExpire), WorkItemID: "a", From: acop.StatusInProgress, To: acop.StatusReady, Revision: 1, Last: true},
+			{Verb: string(acop.VerbExpire), WorkItemID: "a", From: from, To: acop.StatusReady, Revision: 2, Last: true},
+		}
+	}
+	for name, tt := range map[string]struct {
+		history []acop.Event
+		item    *acop.Item
+		want    []string
+	}{
+		"in work":        {expired(acop.StatusInProgress), last(acop.ClaimExpired), []string{"lease a lapsed"}},
+		"never begun":    {expired(acop.StatusClaimed), last(acop.ClaimExpired), nil},
+		"long ago":       {nil, last(acop.ClaimExpired), []string{"lease a lapsed"}},
+		"released since": {expired(acop.StatusInProgress), last(acop.ClaimReleased), nil},
+		"taken since":    {nil, last(acop.ClaimRevoked), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New()
+			s.Apply(HistoryRead{Events: tt.history})
+			newOwner(s).snapshot(tt.item)
+			wantAsks(t, s, t0, tt.want...)
+			if asks := s.Asks(t0); len(asks) > 0 && asks[0].Who != "w1" {
+				t.Errorf("of %q", asks[0].Who)
+			}
+		})
+	}
+}
+
 func TestAskReview(t *testing.T) {
 	s := New()
 	o := newOwner(s).snapshot(item("a", acop.StatusInProgress), item("b", acop.StatusReady))
