@@ -138,7 +138,10 @@ func TestBadInputChangesNothing(t *testing.T) {
 			{acop.CodeSchemaViolation, "acop_list_work", `{"cursor":"nonsense"}`, "cursor"},
 			{acop.CodeSchemaViolation, "acop_get_work_item", `{}`, "missing work_item_id"},
 			{acop.CodeItemNotFound, "acop_get_work_item", `{"work_item_id":"../../x"}`, "no work item"},
+			{acop.CodeSchemaViolation, "acop_get_work_item", `{"work_item_id":"w-1","offset":3}`, "offset goes with path"},
 			{acop.CodeSchemaViolation, "acop_blackboard", `{"kind":"gossip"}`, "kind"},
+			{acop.CodeSchemaViolation, "acop_blackboard", `{"offset":3}`, "offset goes with path"},
+			{acop.CodeClaimConflict, "acop_claim_work_item", `{"work_item_id":"w-1"}`, "you hold it already: go on under the claim " + id},
 			{acop.CodeSchemaViolation, "acop_my_claims", `{"agent":"x"}`, "unknown argument agent"},
 			{acop.CodeSchemaViolation, "acop_claim_work_item", `{"work_item_id":3}`, "number, not string"},
 			{acop.CodeSchemaViolation, "acop_claim_work_item", `{"work_item_id":"w-1","requested_ttl_seconds":1.5}`, "requested_ttl_seconds"},
@@ -167,6 +170,38 @@ func TestBadInputChangesNothing(t *testing.T) {
 		if !errors.As(err, &je) || je.Code != jsonrpc.CodeInvalidParams || !strings.Contains(je.Message, "acop_pickup") {
 			t.Errorf("an unknown tool: %v", err)
 		}
+		uris := []string{"acop://work-items/w:1", "acop://work-items/nope", "acop://nowhere/w-1"}
+		if strings.HasSuffix(t.Name(), "stdio") { // over HTTP the address stands in a header as well
+			uris = append(uris, "", "a\x7fb", "\x01")
+		}
+		for _, uri := range uris {
+			_, err := a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+			if !errors.As(err, &je) || je.Code != sdk.CodeResourceNotFound || !strings.Contains(je.Message, "percent-encode") {
+				t.Errorf("a resource at %q: %v", uri, err)
+			}
+		}
+		a.must("acop_my_claims", `{}`) // the session lives
+	})
+}
+
+// TestPostedTwiceIsPostedOnce: with an id of its own a note may be sent again, though not
+// as another one.
+func TestPostedTwiceIsPostedOnce(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, r *agentRig, dial func(string) *agent) {
+		r.put("w-1", nil)
+		a := dial("claude-01")
+		const note = `{"work_item_id":"w-1","entry_kind":"finding","summary":"found","entry_id":"e-1"}`
+		a.must("acop_post_blackboard", note)
+		before := r.revision()
+		if again := a.must("acop_post_blackboard", note); !strings.Contains(again.text, "was there already") {
+			t.Errorf("posted again: %s", again.text)
+		}
+		if after := r.revision(); after != before {
+			t.Errorf("the log moved from %d to %d", before, after)
+		}
+		a.refused(acop.CodeEntryExists, "acop_post_blackboard", strings.Replace(note, "found", "lost", 1))
+		dial("claude-02").refused(acop.CodeEntryExists, "acop_post_blackboard", note)
 	})
 }
 

@@ -48,7 +48,7 @@ type listArgs struct {
 	Branch      string        `json:"branch,omitempty" jsonschema:"only work on this target_branch"`
 	BlockerCode string        `json:"blocker_code,omitempty" jsonschema:"only work with this blocker"`
 	Claimable   bool          `json:"claimable,omitempty" jsonschema:"only work that nobody holds and that could be claimed now"`
-	Actionable  bool          `json:"actionable,omitempty" jsonschema:"only work that agent could pick up now; needs agent"`
+	Actionable  bool          `json:"actionable,omitempty" jsonschema:"only work that agent, by default you, could pick up now"`
 	Q           string        `json:"q,omitempty" jsonschema:"free text to look for in title and summary"`
 	Order       order         `json:"order,omitempty" jsonschema:"latest (default), score or priority"`
 	Limit       limit         `json:"limit,omitempty" jsonschema:"how many to list; default 20"`

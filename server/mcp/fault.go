@@ -17,9 +17,13 @@ func refusalOf(err error) *acop.Error {
 	return acop.Errorf(acop.CodeInternal, "the owner's answer could not be used")
 }
 
-// faultOf adds what a model should do now.
-func faultOf(toolName string, e *acop.Error) *fault {
-	return &fault{Code: e.Code, Message: e.Message, Next: next(toolName, e), RetryAfterSeconds: e.RetryAfterSeconds, Details: e.Details}
+// faultOf adds what a model that is known as you should do now.
+func faultOf(toolName, you string, e *acop.Error) *fault {
+	todo := next(toolName, e)
+	if e.Code == acop.CodeClaimConflict && you != "" && detail(e, "current_worker_agent_uid") == you {
+		todo = "you hold it already: go on under the claim " + text.ID(detail(e, "current_claim_id")) + ", or give it back with " + toolUpdate
+	}
+	return &fault{Code: e.Code, Message: e.Message, Next: todo, RetryAfterSeconds: e.RetryAfterSeconds, Details: e.Details}
 }
 
 // next is the remedy of a refusal in words for a model.
@@ -62,7 +66,7 @@ func next(toolName string, e *acop.Error) string {
 	case acop.CodeEntryExists:
 		return "leave entry_id out, or choose another one"
 	case acop.CodeForbidden:
-		return forbidden(e)
+		return forbidden(toolName, e)
 	case acop.CodeUnauthenticated:
 		return "you cannot correct this: tell your user that the token of this MCP server is not accepted"
 	case acop.CodeRateLimited, acop.CodeUnavailable, acop.CodeInternal:
@@ -84,12 +88,15 @@ func gate(e *acop.Error, again string) string {
 	return "do not start: a lead decides first; " + again
 }
 
-func forbidden(e *acop.Error) string {
+func forbidden(toolName string, e *acop.Error) string {
 	switch detail(e, "reason") {
 	case "self_acceptance":
 		return "leave it for another agent: nobody accepts their own work"
 	case "identity_mismatch":
 		return "act only in your own name"
+	}
+	if toolName == toolPost || detail(e, "reason") == "" { // a reader, who posts nothing either
+		return "your role may not do this, and you cannot correct that: tell your user"
 	}
 	return "your role may not do this; post a note with " + toolPost + " and let a lead do it"
 }

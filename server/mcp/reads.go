@@ -59,6 +59,9 @@ func (c *call) list(ctx context.Context, a *listArgs, out *listResult) (string, 
 }
 
 func (c *call) item(ctx context.Context, a *itemArgs, out *itemResult) (string, *acop.Error) {
+	if refused := a.belong(); refused != nil {
+		return "", refused
+	}
 	d, err := c.owner.Detail(ctx, string(a.WorkItemID))
 	if err != nil {
 		return "", refusalOf(err)
@@ -69,6 +72,14 @@ func (c *call) item(ctx context.Context, a *itemArgs, out *itemResult) (string, 
 		return readPiece(a.readOn, itemResult{Item: out.Item, Overlaps: out.Overlaps, Entries: out.Entries}, &out.Piece, func() { *out = itemResult{} })
 	}
 	return describe(d, c.who), nil
+}
+
+// belong refuses an offset into nothing: it would be lost in silence.
+func (a *readOn) belong() *acop.Error {
+	if a.Path == "" && a.Offset > 0 {
+		return badArguments("offset goes with path, and there is none; take it from left_out of the result without both")
+	}
+	return nil
 }
 
 // readPiece answers with a part of a result and drops the rest of it.
@@ -160,6 +171,9 @@ func entryLine(e *acop.BlackboardEntry) string {
 }
 
 func (c *call) board(ctx context.Context, a *boardArgs, out *boardResult) (string, *acop.Error) {
+	if refused := a.belong(); refused != nil {
+		return "", refused
+	}
 	most := int(cmp.Or(a.Limit, fewRows))
 	entries, err := c.owner.Entries(ctx, EntryQuery{WorkItemID: a.WorkItemID, Kind: a.Kind, Author: a.Author, EntryID: a.EntryID,
 		Since: a.Since, Before: a.Before, Newest: most + 1}) // one more tells whether there are others

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -76,6 +77,26 @@ func (s *Server) resource(ctx context.Context, req *sdk.ReadResourceRequest, hos
 		}
 	}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mediaJSON, Text: string(raw)}}}, nil
+}
+
+// helpToResources tells whoever reads an address behind which there is nothing how to come
+// to a right one. The SDK's own refusal quotes the address in the way of Go: with a
+// control character in it that is no JSON, and the SDK ends the session over it.
+func helpToResources(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		res, err := next(ctx, method, req)
+		var e *jsonrpc.Error
+		p, reads := req.GetParams().(*sdk.ReadResourceParams)
+		if !reads || p == nil || !errors.As(err, &e) || e.Code != sdk.CodeResourceNotFound || e.Data == nil {
+			return res, err
+		}
+		data, err := json.Marshal(map[string]string{"uri": clip(p.URI, maxID)})
+		if err != nil {
+			return nil, err
+		}
+		return nil, &jsonrpc.Error{Code: sdk.CodeResourceNotFound, Data: data, Message: "there is nothing at this address; take an id as " + toolList +
+			" shows it and percent-encode it, as in acop://work-items/work%3Ashop%2Fcheckout"}
+	}
 }
 
 // resourceError is a refusal in the form of the protocol, with its remedy.

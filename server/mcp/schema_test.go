@@ -18,7 +18,7 @@ func TestEveryRefusalHasARemedy(t *testing.T) {
 		known[tl.about.Name] = true
 	}
 	for _, info := range acop.Vocabulary() {
-		f := faultOf(toolClaim, &acop.Error{Code: info.Code, Message: info.Plain, RetryAfterSeconds: 7})
+		f := faultOf(toolClaim, "a", &acop.Error{Code: info.Code, Message: info.Plain, RetryAfterSeconds: 7})
 		if len(f.Next) < 8 {
 			t.Errorf("%s: the remedy is %q", info.Code, f.Next)
 		}

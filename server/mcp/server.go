@@ -75,7 +75,7 @@ func New(o Options) *Server {
 		})
 	}
 	s.addResources()
-	s.server.AddReceivingMiddleware(s.nameTools, refuseSubscriptions)
+	s.server.AddReceivingMiddleware(s.nameTools, refuseSubscriptions, helpToResources)
 	return s
 }
 
@@ -267,7 +267,7 @@ func (s *Server) refuse(t tool, res result, st *standing, e *acop.Error) *sdk.Ca
 	if res == nil {
 		res = t.blank()
 	}
-	f := faultOf(t.about.Name, e)
+	f := faultOf(t.about.Name, st.You, e)
 	st.Error = f
 	*res.common() = *st
 	said := fmt.Sprintf("Refused (%s): %s\nWhat to do: %s", f.Code, sentence(f.Message), sentence(f.Next))

@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,7 +19,7 @@ func (c *call) claim(ctx context.Context, a *claimArgs, out *claimResult) (strin
 		Scope: a.Scope, IntentID: a.ClaimIntentID})
 	if err != nil {
 		refused := refusalOf(err)
-		if refused.Code == acop.CodeClaimConflict {
+		if refused.Code == acop.CodeClaimConflict && detail(refused, "current_worker_agent_uid") != c.who {
 			out.AlsoReady = c.alsoReady(ctx)
 		}
 		return "", refused
@@ -165,8 +167,34 @@ func (c *call) post(ctx context.Context, a *postArgs, out *postResult) (string, 
 		ArtifactIDs: a.ArtifactIDs, OperationIDs: a.OperationIDs, Confidence: (*float64)(a.Confidence), SupersedesEntryIDs: a.SupersedesEntryIDs}
 	r, err := c.owner.Do(ctx, acop.Act{Verb: acop.VerbPost, WorkItemID: e.WorkItemID, Entry: &e})
 	if err != nil {
-		return "", refusalOf(err)
+		refused := refusalOf(err)
+		if there := c.posted(ctx, &e, refused); there != nil {
+			out.Entry = there
+			return fmt.Sprintf("%s was there already, posted by you. Nothing was changed.", text.ID(e.EntryID)), nil
+		}
+		return "", refused
 	}
 	out.Entry = r.Entry
 	return fmt.Sprintf("Posted as %s to %s.", text.ID(r.Entry.EntryID), text.ID(e.WorkItemID)), nil
+}
+
+// posted is the entry that stands in the way of e, if it is the same but for the time:
+// an agent that was cut off posts again.
+func (c *call) posted(ctx context.Context, e *acop.BlackboardEntry, refused *acop.Error) *acop.BlackboardEntry {
+	if refused.Code != acop.CodeEntryExists || e.EntryID == "" {
+		return nil
+	}
+	entries, err := c.owner.Entries(ctx, EntryQuery{EntryID: e.EntryID, Newest: 1})
+	if err != nil || len(entries) != 1 {
+		return nil
+	}
+	there := entries[0].Entry
+	same := *e
+	same.CreatedAtUTC = there.CreatedAtUTC
+	was, err := json.Marshal(there)
+	is, err2 := json.Marshal(same)
+	if err != nil || err2 != nil || !bytes.Equal(was, is) {
+		return nil
+	}
+	return &there
 }
