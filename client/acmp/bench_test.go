@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -93,13 +92,6 @@ func mustResult(b *testing.B, ev acmp.TaskEvent) {
 	if ev.Kind != acmp.EventResult {
 		b.Fatalf("outcome %+v", ev.Err)
 	}
-}
-
-// cpuTime is what this process has used of the processors: unlike the time on the wall it does not depend on who else runs.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // on failure the figure is 0 and plain to see
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // reportRate tells chunks/s and the processor time of one chunk: of both ends

@@ -214,7 +214,7 @@ func TestStdioGroupIsGone(t *testing.T) {
 
 // gone reports whether no living process has this id.
 func gone(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
+	if p, err := os.FindProcess(pid); err != nil || p.Signal(syscall.Signal(0)) != nil {
 		return true
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -3,7 +3,6 @@
 package acmp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -119,29 +118,6 @@ func TestKilledProviderLeavesNoOrphan(t *testing.T) {
 	if d := time.Since(killed); d > 5*time.Second {
 		t.Errorf("only after %v", d)
 	}
-}
-
-// providerProcess is a provider on stdio that serves one script; see TestMain.
-func providerProcess(script string) int {
-	self, err := os.Executable()
-	if err != nil {
-		return 1
-	}
-	o := shell(script, nil)()
-	o.Watchdog = []string{self, "watchdog"}
-	p, err := New(context.Background(), o)
-	if err != nil {
-		return 1
-	}
-	if err := p.ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil {
-		return 1
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if p.Close(ctx) != nil {
-		return 1
-	}
-	return 0
 }
 
 // end of stdin is the end of the provider, and of what it runs.
