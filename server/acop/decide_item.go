@@ -249,7 +249,7 @@ func decideBlock(d *desk, r *request) (*verdict, *core.Error) {
 		return nil, refused
 	}
 	e := core.Event{Family: core.FamilyBlockerUpdate, Verb: string(core.VerbBlock), Reason: cmp.Or(r.Reason, r.Blocker.Summary)}
-	b := *r.Blocker
+	b := d.followed(r.WorkItemID, []core.Blocker{*r.Blocker})[0]
 	if d.met(b) && blockable(dr.item.Status()) { // nobody waits for it; what else blocks the item still does
 		e.Reason = reasonMet
 		dr.note(e)
@@ -259,7 +259,7 @@ func decideBlock(d *desk, r *request) (*verdict, *core.Error) {
 	}
 	open := slices.Clone(dr.item.Blockers)
 	dr.item.Blockers = slices.DeleteFunc(dr.item.Blockers, func(o core.Blocker) bool {
-		return o.BlockerCode == b.BlockerCode && o.DependsOnWorkItemID == b.DependsOnWorkItemID
+		return sameWait(o, b)
 	})
 	dr.item.Blockers = append(dr.item.Blockers, b)
 	switch st := dr.item.Status(); {
@@ -329,7 +329,7 @@ func decideResolve(d *desk, r *request) (*verdict, *core.Error) {
 		dr.item.Blockers = append(dr.item.Blockers, *r.Blocker)
 	}
 	dr.move(r.Decision, core.Event{Family: core.FamilyWorkUpdate, Verb: string(core.VerbResolve), Reason: r.Reason})
-	dr.dropMet()
+	dr.settleBlockers()
 	if refused := d.closesCircle(dr.item, before); refused != nil {
 		return nil, refused
 	}

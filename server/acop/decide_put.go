@@ -83,7 +83,7 @@ func putNew(d *desk, r *request, entries []core.BlackboardEntry) (*verdict, *cor
 	it.WorkItem.ProtocolVersion = core.ProtocolVersion
 	dr := &draft{d: d, item: it.Clone()}
 	dr.note(core.Event{Family: core.FamilyWorkOffer, Verb: string(core.VerbPut), To: st, Reason: r.Reason})
-	dr.dropMet()
+	dr.settleBlockers()
 	if refused := d.closesCircle(dr.item, nil); refused != nil {
 		return nil, refused
 	}
@@ -115,10 +115,10 @@ func putAgain(d *desk, r *request, stored *core.Item, entries []core.BlackboardE
 		return nil, core.Errorf(core.CodeItemConflict, "this id already names other work: work_kind, producer and created_at_utc never change").
 			With("work_item_id", old.WorkItemID)
 	}
-	// A dependency that was accepted meanwhile stays resolved when the producer
-	// publishes its document again.
+	// A dependency that was accepted or replaced meanwhile stays so when the
+	// producer publishes its document again.
 	open := *doc
-	open.Blockers = slices.DeleteFunc(slices.Clone(doc.Blockers), d.met)
+	open.Blockers = slices.DeleteFunc(slices.Clone(d.followed(old.WorkItemID, doc.Blockers)), d.met)
 	met := len(open.Blockers) < len(doc.Blockers) && len(open.Blockers) == 0
 	dr := d.open(stored)
 	lapsed := len(dr.events)

@@ -24,7 +24,7 @@ type draft struct {
 func (d *desk) open(it *core.Item) *draft {
 	dr := &draft{d: d, item: it.Clone(), expected: it.Revision}
 	dr.lapse()
-	dr.dropMet()
+	dr.settleBlockers()
 	return dr
 }
 
@@ -58,14 +58,77 @@ func (d *desk) met(b core.Blocker) bool {
 	return known && (it.Status() == core.StatusAccepted || it.Status() == core.StatusConsumed)
 }
 
-// dropMet resolves blockers that wait for work accepted already. Nobody would
-// resolve them later: acceptance frees only what waited for it by then.
-func (dr *draft) dropMet() {
-	if dr.item.Status().Terminal() || !slices.ContainsFunc(dr.item.Blockers, dr.d.met) {
+// loose tells whether a blocker waits for work that was accepted or replaced
+// already.
+func (d *desk) loose(b core.Blocker) bool {
+	id := b.DependsOn()
+	return id != "" && (d.met(b) || d.latest(id) != id)
+}
+
+// latest follows an item over its successors to the one that stands for it now.
+func (d *desk) latest(id string) string {
+	for seen := map[string]bool{}; !seen[id]; {
+		seen[id] = true
+		it, known := d.book.Item(id)
+		if !known || it.SupersededBy == "" {
+			break
+		}
+		id = it.SupersededBy
+	}
+	return id
+}
+
+// followed is what the blockers of an item are once those that wait for replaced
+// work wait for its successor: nobody accepts the old one any more. A wait that
+// would lead back to the item stays as it is.
+func (d *desk) followed(of string, blockers []core.Blocker) []core.Blocker {
+	var out []core.Blocker
+	for i, b := range blockers {
+		id := b.DependsOn()
+		if id == "" {
+			continue
+		}
+		if next := d.latest(id); next != id && d.wayBack(of, []string{next}) == nil {
+			if out == nil {
+				out = slices.Clone(blockers)
+			}
+			out[i].DependsOnWorkItemID = next
+		}
+	}
+	if out == nil {
+		return blockers
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(out, func(b core.Blocker) bool { // two may have the same successor
+		id := b.DependsOn()
+		twice := id != "" && seen[id]
+		seen[id] = true
+		return twice
+	})
+}
+
+// settleBlockers lets what waits for replaced work wait for its successor, and
+// resolves blockers that wait for work accepted already. Nobody would do so
+// later: acceptance frees only what waited for it by then.
+func (dr *draft) settleBlockers() {
+	if dr.item.Status().Terminal() || !slices.ContainsFunc(dr.item.Blockers, dr.d.loose) {
+		return
+	}
+	if now := dr.d.followed(dr.item.ID(), dr.item.Blockers); !slices.EqualFunc(now, dr.item.Blockers, sameWait) {
+		dr.item.Blockers = now
+		dr.note(core.Event{Family: core.FamilyBlockerUpdate, Verb: string(core.VerbBlock), Actor: ownerActor,
+			Reason: "what it waited for was replaced; it waits for the successor"})
+	}
+	if !slices.ContainsFunc(dr.item.Blockers, dr.d.met) {
 		return
 	}
 	dr.item.Blockers = slices.DeleteFunc(dr.item.Blockers, dr.d.met)
 	dr.met(ownerActor)
+}
+
+// sameWait tells whether two blockers wait for the same.
+func sameWait(a, b core.Blocker) bool {
+	return a.BlockerCode == b.BlockerCode && a.DependsOnWorkItemID == b.DependsOnWorkItemID
 }
 
 // reasonMet tells why a blocker does not hold its item back.

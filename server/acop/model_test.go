@@ -1,6 +1,7 @@
 package acop
 
 import (
+	"maps"
 	"slices"
 
 	core "signalbox/model/acop"
@@ -235,6 +236,9 @@ func (l *little) moveItem(i *littleItem, verb, other string) said {
 			i.successor = other
 		}
 		l.close(i, map[string]core.Status{"cancel": core.StatusCancelled, "supersede": core.StatusSuperseded}[verb])
+		if verb == "supersede" {
+			l.follow(i)
+		}
 	case "consume":
 		if !is(core.StatusAccepted) {
 			return no(i)
@@ -257,6 +261,9 @@ func (l *little) moveItem(i *littleItem, verb, other string) said {
 			return no(i)
 		}
 		if verb == "depend" {
+			if next := l.latest(other); !l.waitsFor(next, i, map[string]bool{}) {
+				other = next
+			}
 			if o := l.items[other]; o != nil && (o.status == core.StatusAccepted || o.status == core.StatusConsumed) {
 				return fine // what it would wait for is done
 			}
@@ -279,6 +286,37 @@ func (l *little) moveItem(i *littleItem, verb, other string) said {
 		}
 	}
 	return fine
+}
+
+// latest is the item that stands for this one now.
+func (l *little) latest(id string) string {
+	for l.items[id] != nil && l.items[id].successor != "" {
+		id = l.items[id].successor
+	}
+	return id
+}
+
+// follow lets what waits for a replaced item wait for the one that stands for it,
+// unless that one waits for it in turn.
+func (l *little) follow(old *littleItem) {
+	for _, o := range l.items {
+		if o.terminal() {
+			continue
+		}
+		for id := range maps.Clone(o.deps) {
+			next := l.latest(id)
+			if l.items[id] != old || l.waitsFor(next, o, map[string]bool{}) {
+				continue
+			}
+			delete(o.deps, id)
+			if at := l.items[next]; at.status != core.StatusAccepted && at.status != core.StatusConsumed {
+				o.deps[next] = true
+			}
+			if o.status == core.StatusBlocked && !o.blocked() {
+				o.status = core.StatusReady
+			}
+		}
+	}
 }
 
 // waitsFor tells whether the item of this id is i, or waits for it over others.

@@ -55,14 +55,14 @@ func (s *service) settleItem(ctx context.Context, it *core.Item) (again bool) {
 }
 
 // freeLate looks after what one act on one item can miss: an item that begins to
-// wait for another while that one is being accepted, and those for which the act
-// of acceptance had no room. Of two acts that miss each other the second sees both.
+// wait for another while that one is being accepted or replaced, those for which the
+// act of acceptance had no room, and those that waited for what was replaced. Of two acts that miss each other the second sees both.
 func (s *service) freeLate(ctx context.Context, r *request) {
 	var ids []string
 	switch r.Verb {
 	case core.VerbPut, core.VerbBlock, core.VerbResolve:
 		ids = []string{r.WorkItemID}
-	case core.VerbAccept:
+	case core.VerbAccept, core.VerbSupersede, core.VerbSendBack:
 		ids = s.store.Dependents(r.WorkItemID)
 	}
 	if len(ids) == 0 {
@@ -75,7 +75,7 @@ func (s *service) freeLate(ctx context.Context, r *request) {
 	for _, id := range ids {
 		for try := range mostTries {
 			it, known := s.store.Item(id)
-			if !known || !slices.ContainsFunc(it.Blockers, d.met) || !s.settleItem(ctx, it) {
+			if !known || !slices.ContainsFunc(it.Blockers, d.loose) || !s.settleItem(ctx, it) {
 				break
 			}
 			pause(ctx, try)
@@ -90,7 +90,7 @@ func (s *service) freeMany(ctx context.Context, d *desk, ids []string) {
 		var changes []store.Change
 		for _, id := range part {
 			it, known := s.store.Item(id)
-			if !known || !slices.ContainsFunc(it.Blockers, d.met) {
+			if !known || !slices.ContainsFunc(it.Blockers, d.loose) {
 				continue
 			}
 			if dr := d.open(it); len(dr.events) > 0 {
@@ -106,11 +106,11 @@ func (s *service) freeMany(ctx context.Context, d *desk, ids []string) {
 	}
 }
 
-// freeAll frees what still waits for accepted work because the owner died between
-// the acceptance and the freeing.
+// freeAll looks after what still waits for accepted or replaced work because the
+// owner died right behind that act.
 func (s *service) freeAll(ctx context.Context) {
 	for _, id := range s.store.Awaited() {
-		if it, known := s.store.Item(id); known && (it.Status() == core.StatusAccepted || it.Status() == core.StatusConsumed) {
+		if it, known := s.store.Item(id); known && (it.Status() == core.StatusAccepted || it.Status() == core.StatusConsumed || it.SupersededBy != "") {
 			r := &request{}
 			r.Verb, r.WorkItemID = core.VerbAccept, id
 			s.freeLate(ctx, r)
