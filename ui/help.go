@@ -23,7 +23,8 @@ func bottomLine(st *theme.Styles, w int) string {
 	return st.Accent.Render(st.G.BottomLeft + strings.Repeat(st.G.H, max(0, w-2)) + st.G.BottomRight)
 }
 
-// helpLine is one line of the help: a heading, a key, or more about the key above.
+// helpLine is one line of the help: a heading, a key, or more about the key above,
+// which may be another key that does the same.
 type helpLine struct {
 	head string
 	hint hint
@@ -34,7 +35,7 @@ type helpLine struct {
 const helpKeyCells = 14
 
 // withReasons breaks into lines of w cells what keys do, and why they cannot now,
-// so that the reason is never what is cut off. A reason that stands at the key above
+// so that neither key nor reason is ever cut off. A reason that stands at the key above
 // is not told again.
 func withReasons(in []helpLine, w int) []helpLine {
 	out := make([]helpLine, 0, len(in))
@@ -59,13 +60,21 @@ func withReasons(in []helpLine, w int) []helpLine {
 			}
 		}
 		rows := text.Wrap(l.hint.help, w)
-		l.hint.help = rows[0]
-		out = append(out, l)
-		for _, row := range rows[1:] {
-			out = append(out, helpLine{note: row, hint: hint{why: l.hint.why}})
-		}
 		for _, row := range notes {
-			out = append(out, helpLine{note: "  " + row, hint: hint{why: l.hint.why}})
+			rows = append(rows, "  "+row)
+		}
+		keys := text.Wrap(l.hint.key, helpKeyCells)
+		l.hint.key, l.hint.help = keys[0], rows[0]
+		out = append(out, l)
+		for i := 1; i < max(len(keys), len(rows)); i++ {
+			more := helpLine{note: " ", hint: hint{why: l.hint.why}}
+			if i < len(rows) {
+				more.note = rows[i]
+			}
+			if i < len(keys) {
+				more.hint.key = keys[i]
+			}
+			out = append(out, more)
 		}
 	}
 	return out
@@ -191,13 +200,8 @@ func (m *Model) helpRow(l helpLine, w int) string {
 		return st.Title.Render(kit.Fit(st.G, l.head, w, false))
 	}
 	if l.note != "" {
-		style := st.Text
-		if l.hint.why != "" {
-			style = st.Muted
-		}
-		return kit.Blank(min(w, helpKeyCells+1)) + style.Render(kit.Fit(st.G, l.note, max(0, w-helpKeyCells-1), false))
-	}
-	if l.hint.key == "" {
+		l.hint.help = l.note
+	} else if l.hint.key == "" {
 		return kit.Blank(w)
 	}
 	help, style, key := l.hint.help, st.Text, st.Key

@@ -285,15 +285,16 @@ func tryKeys(t *testing.T, at int, st *fleet.State, size [2]int, way []string, l
 		return m
 	}
 	for _, b := range begin().room().Bindings() {
-		key := b.Keys[0]
-		listed[key] = b.Help
-		if live[key] {
-			continue
+		for _, key := range b.Keys {
+			listed[key] = b.Help
+			if live[key] {
+				continue
+			}
+			m := begin()
+			before, _ := m.frame()
+			cmd := m.onKey(uitest.Key(key))
+			after, _ := m.frame()
+			live[key] = before != after || cmd != nil
 		}
-		m := begin()
-		before, _ := m.frame()
-		cmd := m.onKey(uitest.Key(key))
-		after, _ := m.frame()
-		live[key] = before != after || cmd != nil
 	}
 }
