@@ -168,6 +168,13 @@ func canMarkAll(m *Model, _ subject) (bool, string) {
 	return true, ""
 }
 
+func canMarkLike(_ *Model, s subject) (bool, string) {
+	if s.t.AskKey == "" {
+		return false, "only the asks of the queue have kinds; * marks all rows shown"
+	}
+	return true, ""
+}
+
 // canOpen refuses where enter would change nothing.
 func canOpen(m *Model, s subject) (bool, string) {
 	if sh := m.topSheet(); sh != nil && sh.ItemID() == s.t.WorkItemID {

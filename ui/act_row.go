@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"signalbox/model/fleet"
 	"signalbox/ui/dialog"
 	"signalbox/ui/screen"
 )
@@ -64,6 +65,26 @@ func (m *Model) markAll([]subject) tea.Cmd {
 	}
 	for _, t := range shown {
 		m.marks[t.Key()] = t
+	}
+	return nil
+}
+
+// markLike marks every ask shown that is of the row's kind, beside what is marked, or
+// unmarks them when all of them are.
+func (m *Model) markLike(ss []subject) tea.Cmd {
+	kinds := make(map[string]fleet.AskKind)
+	for _, a := range m.state.Asks(m.clock.now) {
+		kinds[a.Key] = a.Kind
+	}
+	want := kinds[ss[0].t.AskKey]
+	like := slices.DeleteFunc(m.room().Shown(m.bodyCtx()), func(t screen.Target) bool { return kinds[t.AskKey] != want })
+	fresh := slices.ContainsFunc(like, func(t screen.Target) bool { _, ok := m.marks[t.Key()]; return !ok })
+	for _, t := range like {
+		if fresh {
+			m.marks[t.Key()] = t
+		} else {
+			delete(m.marks, t.Key())
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -55,6 +56,31 @@ type way struct {
 	// refuse puts the cursor where it cannot act; nil for what is always possible.
 	refuse func(*rig)
 	why    string
+}
+
+// All asks of a kind are marked with one key, beside what is marked, and unmarked with
+// the same; an act reports on each of them.
+func TestMarkLike(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		for i := range 3 {
+			it := uitest.Item(fmt.Sprint("work:more:", i), "More", acop.StatusCompleted, 0, time.Now())
+			r.next(it, acop.VerbComplete)
+		}
+		r.to("decide")
+		r.Keys("+")
+		r.Must("1 row marked")
+		r.to("accept")
+		r.Keys("+")
+		r.Must("5 rows marked")
+		r.Keys("home") // the decision is the first row
+		r.Keys("+")
+		r.Must("4 rows marked")
+		r.Keys("a")
+		r.Must("Accept 4 items")
+		r.Keys("esc", "esc")
+		r.MustNot("marked")
+	})
 }
 
 // ways has every action; a new one without an entry fails the test.
@@ -121,16 +147,17 @@ func ways() map[string]way {
 			r.Must("seen: task_", "it stays on the Tasks screen")
 			r.called("seen task_b1b2b3b4b5")
 		}, onAsk("decide"), "seen: this ask leaves by itself"},
-		"copy":     {onAsk("decide"), nil, shows("clipboard: work:auth:token-rotation"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "copy id: no row is selected"},
-		"mark":     {onAsk("decide"), nil, shows("1 row marked"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "mark: no row is selected"},
-		"mark-all": {nil, nil, shows("5 rows marked"), nil, ""},
-		"next":     {nil, nil, shows("─ Board"), nil, ""},
-		"previous": {nil, nil, shows("─ Log"), nil, ""},
-		"filter":   {nil, []string{" grant", "enter"}, shows("filter grant"), nil, ""},
-		"palette":  {nil, nil, shows("─ Commands"), nil, ""},
-		"help":     {nil, nil, shows("Keys, as they are now"), nil, ""},
-		"suspend":  {nil, nil, nil, nil, ""}, // a real terminal shows it: cli's tests
-		"quit":     {nil, nil, shows("tasks are running"), nil, ""},
+		"copy":      {onAsk("decide"), nil, shows("clipboard: work:auth:token-rotation"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "copy id: no row is selected"},
+		"mark":      {onAsk("decide"), nil, shows("1 row marked"), func(r *rig) { r.Keys("4", "/"); r.Type("nothing fits"); r.Keys("enter") }, "mark: no row is selected"},
+		"mark-all":  {nil, nil, shows("5 rows marked"), nil, ""},
+		"mark-like": {onAsk("decide"), nil, shows("1 row marked"), onTask, "mark kind: only the asks"},
+		"next":      {nil, nil, shows("─ Board"), nil, ""},
+		"previous":  {nil, nil, shows("─ Log"), nil, ""},
+		"filter":    {nil, []string{" grant", "enter"}, shows("filter grant"), nil, ""},
+		"palette":   {nil, nil, shows("─ Commands"), nil, ""},
+		"help":      {nil, nil, shows("Keys, as they are now"), nil, ""},
+		"suspend":   {nil, nil, nil, nil, ""}, // a real terminal shows it: cli's tests
+		"quit":      {nil, nil, shows("tasks are running"), nil, ""},
 	}
 	for id, name := range map[string]string{"queue": "Queue", "board": "Board", "tasks": "Tasks", "feed": "Feed", "agents": "Agents", "log": "Log"} {
 		w["go-"+id] = way{func(r *rig) { r.Keys("]", "]") }, nil, shows("─ " + name), nil, ""}

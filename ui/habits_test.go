@@ -36,7 +36,7 @@ func TestQuitLeavesBlankCells(t *testing.T) {
 // the palette prefers what can.
 func TestReasonsAreNotCut(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		r := world(t, ui.Options{ReadOnly: true}, uitest.Options{W: 80, H: 24})
+		r := world(t, ui.Options{ReadOnly: true}, uitest.Options{W: 80, H: 26})
 		r.Keys("?")
 		seen := strings.Join(strings.Fields(strings.ReplaceAll(r.Screen(), "│", " ")), " ")
 		if n := strings.Count(seen, "not now: this program was started with --read-only"); n != 1 || strings.Count(seen, "(likewise)") < 5 || strings.Contains(seen, "…") {

@@ -202,6 +202,7 @@ func TestBulkLeavesOutWhatChanged(t *testing.T) {
 		done := item(t, "work:db:index")
 		done.WorkItem.Status = acop.StatusConsumed
 		r.facts(uitest.Changed(done, acop.VerbConsume, 1901, time.Now()))
+		r.Must("changed meanwhile and left out: 2 of 3; work:")
 		r.Type("cleaning up")
 		r.Keys("enter", "y")
 		if acts := r.owner.Acts(); len(acts) != 1 || acts[0].WorkItemID != "work:auth:token-rotation" {
@@ -222,9 +223,10 @@ func TestBulkLeavesOutWhatChanged(t *testing.T) {
 		it := item(t, "work:auth:token-rotation")
 		replaced(it)
 		r.facts(uitest.Changed(it, acop.VerbPut, 1901, time.Now()))
+		r.Must("changed meanwhile: all 2; work:http:seam: its text changed")
 		r.Type("cleaning up")
 		r.Keys("enter", "y")
-		r.Must("Cancel 2 items", "Look again")
+		r.Must("Cancel 2 items", "answer once more")
 		if n := len(r.owner.Acts()); n != 0 {
 			t.Fatalf("%d acts", n)
 		}

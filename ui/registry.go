@@ -132,6 +132,8 @@ func rowActions() []action {
 			run: (*Model).mark},
 		{id: "mark-all", keys: []string{"*"}, help: "mark all", long: "mark all rows shown, or none", group: groupRows, on: onNothing,
 			can: canMarkAll, run: (*Model).markAll},
+		{id: "mark-like", keys: []string{"+"}, help: "mark kind", long: "mark all asks shown that are of the row's kind, or none of them", group: groupRows, on: onRow,
+			can: canMarkLike, run: (*Model).markLike},
 	}
 }
 

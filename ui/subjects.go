@@ -69,12 +69,26 @@ func (m *Model) top() *open {
 
 // changed says how the targets of o differ from what was seen, or "".
 func (m *Model) changed(o *open) string {
+	n, first := 0, ""
 	for _, s := range o.subjects {
-		if why := m.changedOne(o, s); why != "" {
+		why := m.changedOne(o, s)
+		switch {
+		case why == "":
+			continue
+		case len(o.subjects) == 1:
 			return "changed meanwhile: " + why
+		case first == "":
+			first = targetName(s.t) + ": " + why
 		}
+		n++
 	}
-	return ""
+	switch n {
+	case 0:
+		return ""
+	case len(o.subjects): // none is left to act on: all are looked at again
+		return fmt.Sprintf("changed meanwhile: all %d; %s", n, first)
+	}
+	return fmt.Sprintf("changed meanwhile and left out: %d of %d; %s", n, len(o.subjects), first)
 }
 
 // changedOne says how one target of o differs from what was seen, or "".

@@ -24,7 +24,7 @@ var frameSizes = [][2]int{{0, 0}, {1, 1}, {40, 10}, {60, 16}, {120, 40}, {240, 7
 // instead. Every other one is a form and is swept.
 var formless = map[string]string{
 	"requeue": "acts at once", "seen": "acts at once", "edit": "hands the terminal to the editor",
-	"write-out": "writes a file", "copy": "copies", "mark": "marks", "mark-all": "marks",
+	"write-out": "writes a file", "copy": "copies", "mark": "marks", "mark-all": "marks", "mark-like": "marks",
 	"next": "goes", "previous": "goes", "suspend": "suspends",
 	"go-queue": "goes", "go-board": "goes", "go-tasks": "goes", "go-feed": "goes", "go-agents": "goes", "go-log": "goes",
 }

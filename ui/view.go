@@ -283,13 +283,21 @@ func toastMark(st *theme.Styles, l screen.Level) (string, theme.Style) {
 	return st.G.Dot, st.Muted
 }
 
+// filterHint tells of words that the room's rows have.
+func (m *Model) filterHint() string {
+	if m.room().ID() == screen.Queue {
+		return "words are and-ed; kind:accept severity:high agent:x older:1h -word"
+	}
+	return "words are and-ed; status:ready agent:x older:1h -word"
+}
+
 // putOver lays dialogs, palette and help over the screen, and the input line
 // over the key row. It gives the cursor's place.
 func (m *Model) putOver(lines []string) *tea.Cursor {
 	var cursor *tea.Cursor
 	switch m.input.mode {
 	case inputFilter:
-		cursor = m.putLine(lines, "/", "words are and-ed; status:ready agent:x older:1h -word")
+		cursor = m.putLine(lines, "/", m.filterHint())
 	case inputPrompt:
 		cursor = m.putLine(lines, clean(m.input.prompt.Title)+" ", "")
 	case inputPalette:

@@ -11,7 +11,7 @@ import (
 
 // Fields are the fields a term may name, for help and completion.
 func Fields() []string {
-	return []string{"status", "repo", "branch", "agent", "kind", "priority", "blocker", "item", "provider", "older", "newer"}
+	return []string{"status", "repo", "branch", "agent", "kind", "severity", "priority", "blocker", "item", "provider", "older", "newer"}
 }
 
 // Row is what a query looks at. Texts are raw; they are searched, not shown.
@@ -24,6 +24,7 @@ type Row struct {
 	Branch   string
 	Agent    string
 	Kind     string
+	Severity string
 	Priority string
 	Item     string
 	Provider string
@@ -125,6 +126,8 @@ func (r *Row) field(name string) string {
 		return r.Agent
 	case "kind":
 		return r.Kind
+	case "severity":
+		return r.Severity
 	case "priority":
 		return r.Priority
 	case "item":

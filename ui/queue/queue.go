@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +33,9 @@ type Screen struct {
 	snoozed bool // show what was put aside
 	scroll  int  // of the context
 	about   string
+	// narrowed is set when the filter has changed: a row that it hides leaves the cursor
+	// at the worst of what is shown, not somewhere in it.
+	narrowed bool
 }
 
 // New makes the queue.
@@ -64,7 +68,10 @@ func (s *Screen) Badge(c *screen.Ctx) string {
 func (s *Screen) Filter() string { return s.line }
 
 // SetFilter implements screen.Screen.
-func (s *Screen) SetFilter(line string) { s.line, s.query = line, filter.Parse(line) }
+func (s *Screen) SetFilter(line string) {
+	s.narrowed = s.narrowed || line != s.line
+	s.line, s.query = line, filter.Parse(line)
+}
 
 // Bindings implements screen.Screen.
 func (s *Screen) Bindings() []screen.Binding {
@@ -75,6 +82,8 @@ func (s *Screen) Bindings() []screen.Binding {
 	return append(screen.Nav(),
 		screen.Binding{Keys: []string{"tab"}, Do: screen.NextPane, Help: "asks or live tasks"},
 		screen.Binding{Keys: []string{"z"}, Do: "snoozed", Help: help},
+		screen.Binding{Keys: []string{"}"}, Do: "next-run", Help: "next kind or severity"},
+		screen.Binding{Keys: []string{"{"}, Do: "previous-run", Help: "previous kind or severity"},
 		screen.Binding{Keys: []string{"J", "shift+down"}, Do: "context-down", Help: "context down"},
 		screen.Binding{Keys: []string{"K", "shift+up"}, Do: "context-up", Help: "context up"},
 	)
@@ -101,7 +110,7 @@ func (s *Screen) shownAsks(c *screen.Ctx) []fleet.Ask {
 // rowOf is what the filter sees of an ask.
 func rowOf(c *screen.Ctx, a *fleet.Ask) *filter.Row {
 	r := &filter.Row{
-		Text: [4]string{a.Title, a.Detail, a.Key, a.TaskID}, Kind: string(a.Kind), Agent: a.Who,
+		Text: [4]string{a.Title, a.Detail, a.Key, a.TaskID}, Kind: string(a.Kind), Severity: a.Severity.String(), Agent: a.Who,
 		Item: strings.TrimRight(a.WorkItemID+" "+a.With, " "), Provider: a.Provider, Since: a.Since,
 	}
 	if it := c.State.Items[a.WorkItemID]; it != nil {
@@ -148,6 +157,9 @@ func (s *Screen) key(c *screen.Ctx, do string) screen.Intent {
 		}
 	case "snoozed":
 		s.snoozed = !s.snoozed
+	case "next-run", "previous-run":
+		s.part = partAsks
+		s.asks.To(runFrom(asks, s.asks.Pos(), do == "next-run"), len(asks), func(i int) string { return asks[i].Key })
 	case "context-down":
 		s.scrollContext(c, 1)
 	case "context-up":
@@ -169,8 +181,10 @@ func (s *Screen) sync(c *screen.Ctx) ([]fleet.Ask, []*fleet.Task) {
 		s.part = partAsks
 	}
 	r := arrange(c.W, c.H, len(asks), len(tasks))
-	if c.Fresh && len(asks) > 0 {
-		// Nobody has chosen a row yet: start where the rule says it is worst.
+	hidden := s.narrowed && !slices.ContainsFunc(asks, func(a fleet.Ask) bool { return a.Key == s.asks.Key() })
+	s.narrowed = false
+	if (c.Fresh || hidden) && len(asks) > 0 {
+		// Nobody has chosen one of these rows: start where the rule says it is worst.
 		s.asks.To(0, len(asks), func(i int) string { return asks[i].Key })
 	}
 	s.asks.Sync(len(asks), r.asks.h-1, func(i int) string { return asks[i].Key }, nil)

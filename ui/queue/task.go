@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"signalbox/model/acmp"
@@ -59,7 +60,7 @@ func (p *page) cost(t *fleet.Task) {
 		cost = kit.CU(pane.Clean(string(t.Result.CostCU), 20)) + " CU"
 	}
 	if c := ceiling(t); c != "" {
-		cost += " of at most " + c
+		cost = strings.TrimLeft(cost+" of at most "+c, " ")
 	}
 	if t.Overcharge != "" {
 		p.fact("cost", cost+", over the ceiling by "+kit.CU(t.Overcharge), st.Bad)

@@ -60,7 +60,7 @@ func (s *Screen) askLines(c *screen.Ctx, r rect, asks []fleet.Ask) []string {
 	if s.snoozed {
 		title = fmt.Sprintf("SNOOZED (%d)", len(asks))
 	}
-	out := []string{heading(c, title, "rule: "+fleet.RankRule, s.part == partAsks, r.w)}
+	out := []string{s.askHeading(c, title, asks, r)}
 	if len(asks) == 0 {
 		return append(out, kit.SplitLines(s.empty(c, r.w, r.h-1))...)
 	}
@@ -73,6 +73,24 @@ func (s *Screen) askLines(c *screen.Ctx, r rect, asks []fleet.Ask) []string {
 		out = append(out, kit.Blank(r.w))
 	}
 	return out
+}
+
+// askHeading tells how many asks there are and by what rule they stand, and where not
+// all of them are in sight, what they are.
+func (s *Screen) askHeading(c *screen.Ctx, title string, asks []fleet.Ask, r rect) string {
+	rule, focused := "rule: "+fleet.RankRule, s.part == partAsks
+	if len(asks) < r.h {
+		return heading(c, title, rule, focused, r.w)
+	}
+	sep := " " + c.Styles.G.Dot + " "
+	room := r.w - text.Width(title) - 4
+	for _, note := range []string{rule, fleet.RankRule, ""} {
+		line := census(asks, room-text.Width(note)-3, sep)
+		if whole := !strings.Contains(line, "more kind"); line != "" && (whole || note == "") {
+			return heading(c, title+"  "+line, note, focused, r.w)
+		}
+	}
+	return heading(c, title, rule, focused, r.w)
 }
 
 func (s *Screen) askRow(c *screen.Ctx, a *fleet.Ask, selected bool, ws []int, w int) string {
