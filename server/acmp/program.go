@@ -23,7 +23,8 @@ type Program struct {
 	// reads one from outside its foreground group is stopped.
 	Stdin *os.File
 	// Stdout and Stderr receive what it prints, from a goroutine each. An error of
-	// theirs ends the passing on, not the program.
+	// theirs ends the passing on, not the program. One that takes its time is waited
+	// for, until the context ends; a Write that never returns may outlast Run then.
 	Stdout, Stderr io.Writer
 	// StopGrace is the time between SIGTERM and SIGKILL; 0 is DefaultStopGrace.
 	StopGrace time.Duration
@@ -61,24 +62,55 @@ func (p *Program) Run(ctx context.Context) (*os.ProcessState, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %w: %w", p.Argv[0], ErrNotStarted, err)
 	}
-	go passOn(p.Stdout, run.stdout, run.outDrained)
-	go passOn(p.Stderr, run.stderr, run.errDrained)
 	grace := p.StopGrace
 	if grace == 0 {
 		grace = DefaultStopGrace
 	}
+	go passOn(ctx, grace, p.Stdout, run.stdout, run.outDrained)
+	go passOn(ctx, grace, p.Stderr, run.stderr, run.errDrained)
 	run.supervise(ctx, grace)
 	return cmd.ProcessState, nil
 }
 
-// passOn copies from to w until from ends. What w does not take is read all the
-// same: a program whose reader has gone works on.
-func passOn(w io.Writer, from io.Reader, drained chan<- struct{}) {
+// passOn copies from to w until from ends. Nobody waits for a w that takes nothing any
+// more once ctx has ended and the program's time to stop is over.
+func passOn(ctx context.Context, grace time.Duration, w io.Writer, from *os.File, drained chan<- struct{}) {
 	defer close(drained)
-	if w != nil {
-		if _, err := io.Copy(w, from); err == nil {
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		copyAll(w, from)
+	}()
+	select {
+	case <-copied:
+	case <-ctx.Done():
+		within(grace+drainTime, copied)
+	}
+}
+
+// copyAll copies from to w. What w does not take is read all the same: a program whose
+// reader has gone works on. The supervisor ends reading by a deadline, where others
+// hold the pipe or w was slow: what stands in the pipe then still counts.
+func copyAll(w io.Writer, from *os.File) {
+	buf := make([]byte, 32<<10)
+	left := 0 // bytes to take behind the deadline; 0 before it
+	for {
+		n, err := from.Read(buf)
+		if w != nil && n > 0 {
+			if _, failed := w.Write(buf[:n]); failed != nil {
+				w = nil
+			}
+		}
+		switch {
+		case err == nil && left == 0:
+			continue
+		case err == nil && left > n:
+			left -= n
+		case errors.Is(err, os.ErrDeadlineExceeded) && left == 0:
+			left = maxLeft
+		default: // the end
 			return
 		}
+		_ = from.SetReadDeadline(time.Now().Add(forceTime))
 	}
-	_, _ = io.Copy(io.Discard, from) // its end is all that matters
 }

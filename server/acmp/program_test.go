@@ -48,6 +48,74 @@ func TestProgramThatIsNotThere(t *testing.T) {
 	}
 }
 
+// gatedWriter takes nothing before its gate is open.
+type gatedWriter struct {
+	bytes.Buffer
+	first   chan struct{} // closed when it was asked to take something
+	gate    chan struct{}
+	touched sync.Once
+}
+
+func newGatedWriter() *gatedWriter {
+	return &gatedWriter{first: make(chan struct{}), gate: make(chan struct{})}
+}
+
+func (w *gatedWriter) Write(b []byte) (int, error) {
+	w.touched.Do(func() { close(w.first) })
+	<-w.gate
+	return w.Buffer.Write(b)
+}
+
+// A reader that takes its time gets all of what was printed, also what stood in the
+// pipe when the program had long ended.
+func TestProgramWithASlowReader(t *testing.T) {
+	t.Parallel()
+	needShell(t)
+	const size = 90_000 // more than is read at once, and the rest less than a pipe holds
+	out := newGatedWriter()
+	go func() {
+		<-out.first
+		time.Sleep(drainTime + 2*forceTime) // until its end is forced
+		close(out.gate)
+	}()
+	p := &Program{Argv: []string{"sh", "-c", "head -c " + strconv.Itoa(size) + " /dev/zero"}, Stdout: out}
+	state, err := p.Run(t.Context())
+	if err != nil || !state.Success() || out.Len() != size {
+		t.Errorf("%v, %v, %d bytes of %d", err, state, out.Len(), size)
+	}
+}
+
+// A reader that takes nothing any more, as a terminal that was stopped, does not keep a
+// program from being ended; nor, once it has ended, those who wait for it from leaving.
+func TestProgramWithAStalledReader(t *testing.T) {
+	t.Parallel()
+	needShell(t)
+	for name, script := range map[string]string{"runs": "yes", "ended": "echo last words"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := newGatedWriter()
+			defer close(out.gate)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() {
+				_, err := (&Program{Argv: []string{"sh", "-c", script}, Stdout: out, StopGrace: 50 * time.Millisecond}).Run(ctx)
+				ended <- err
+			}()
+			<-out.first
+			cancel()
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(patience):
+				t.Fatal("it does not end")
+			}
+		})
+	}
+}
+
 // lineWriter hands on the lines that are written to it.
 type lineWriter struct {
 	mu    sync.Mutex
