@@ -67,7 +67,7 @@ func (g *globals) findOwner(ctx context.Context) (ownerTarget, error) {
 		}
 		t.Token = acop.Token(token)
 	default:
-		return t, failf(exitUsage, "no token for %s; give --token-file, or set SIGNALBOX_TOKEN_FILE or ACOP_BACKEND_BEARER_TOKEN", t.URL)
+		return t, failf(exitUsage, "%w; give --token-file, or set SIGNALBOX_TOKEN_FILE or ACOP_BACKEND_BEARER_TOKEN", noTokenError(t.URL))
 	}
 	return t, nil
 }
@@ -173,3 +173,8 @@ func fileToken(path string) acop.TokenFunc {
 		return token, nil
 	}
 }
+
+// noTokenError names the owner for which nobody gave a token.
+type noTokenError string
+
+func (e noTokenError) Error() string { return "no token for " + string(e) }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -35,10 +36,23 @@ func (d *doctor) checkOwner(ctx context.Context) {
 		return
 	}
 	h, err := askHealth(ctx, base)
-	var authority x509.UnknownAuthorityError
+	var (
+		authority x509.UnknownAuthorityError
+		untrusted *tls.CertificateVerificationError
+		record    tls.RecordHeaderError
+	)
 	switch {
 	case errors.As(err, &authority):
 		d.fail("owner", "have this machine trust its authority, for example with SSL_CERT_FILE=ca.pem", "the certificate of %s is signed by an authority that is not known here", base)
+		return
+	case errors.As(err, &untrusted):
+		d.fail("owner", "give the name that stands in it, renew it, or set this machine's clock", "the certificate of %s is not good: %s", base, text.Line(untrusted.Err.Error()))
+		return
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		d.fail("owner", "begin the address with http://", "what answers at %s does not speak TLS", base)
+		return
+	case errors.Is(err, io.EOF) && strings.HasPrefix(base, "http://"):
+		d.fail("owner", "begin the address with https:// if the owner speaks TLS", "the owner at %s ends the connection before it answers", base)
 		return
 	case err != nil:
 		d.fail("owner", "check the address, or start it there with `signalbox serve`", "the owner at %s does not answer: %s", base, whyNot(err))
@@ -215,6 +229,10 @@ func (d *doctor) checkToken(ctx context.Context) {
 	const remedy = "give --token-file, SIGNALBOX_TOKEN_FILE or ACOP_BACKEND_BEARER_TOKEN; `signalbox token add NAME --role lead` makes one where the owner runs"
 	t, err := d.g.findOwner(ctx)
 	if err != nil {
+		var none noTokenError
+		if errors.As(err, &none) { // what to give is in the remedy
+			err = none
+		}
 		d.fail("token", remedy, "%s", err)
 		return
 	}

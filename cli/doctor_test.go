@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -164,6 +165,35 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		"no token": func(t *testing.T, p *patient) {
 			r, _ := p.examine("--server", s.url)
 			r.wants(t, "token", verdictFail, "no token for", "SIGNALBOX_TOKEN_FILE")
+			r.wants(t, "token", verdictFail, "acop/v1/", "") // what to give is in the remedy
+			if all := fmt.Sprint(r); strings.Count(all, "--token-file") != 1 {
+				t.Errorf("what to give stands more than once: %s", all)
+			}
+		},
+		"http to an owner of https": func(t *testing.T, p *patient) {
+			secure := httptest.NewTLSServer(nil)
+			t.Cleanup(secure.Close)
+			closing, err := net.Listen("tcp", "127.0.0.1:0") // as an owner of https does to who speaks no TLS
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { closing.Close() })
+			go func() {
+				for {
+					c, err := closing.Accept()
+					if err != nil {
+						return
+					}
+					_, _ = c.Read(make([]byte, 1<<16))
+					c.Close()
+				}
+			}()
+			r, _ := p.examine("--server", "http://"+closing.Addr().String(), "--token-file", lead)
+			r.wants(t, "owner", verdictFail, "ends the connection", "https://")
+			r, _ = p.examine("--server", secure.URL, "--token-file", lead)
+			r.wants(t, "owner", verdictFail, "not known here", "SSL_CERT_FILE")
+			r, _ = p.examine("--server", strings.Replace(s.url, "http", "https", 1), "--token-file", lead)
+			r.wants(t, "owner", verdictFail, "does not speak TLS", "begin the address with http://")
 		},
 		"owner down": func(t *testing.T, p *patient) {
 			dead := httptest.NewServer(nil)

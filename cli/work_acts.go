@@ -126,7 +126,7 @@ func (g *globals) workAct(ctx context.Context, a *workAct, f *actFlags, id strin
 	if a.after != nil {
 		later = a.after(ctx, w, f, r)
 	}
-	return errors.Join(w.told(r, "%s %s%s", a.done, text.ID(id), outcome(r)), later)
+	return errors.Join(w.told(r, "%s %s%s", a.done, text.ID(id), outcome(id, r)), later)
 }
 
 // mustLead refuses where the token is not that of somebody who leads.
@@ -163,10 +163,13 @@ func (a *workAct) on(d *acop.Detail, f *actFlags) (acop.Act, error) {
 	return act, err
 }
 
-// outcome words what an act came to.
-func outcome(r *acop.Receipt) string {
+// outcome words what an act on an item came to.
+func outcome(id string, r *acop.Receipt) string {
 	var b strings.Builder
-	if r.Status != "" {
+	switch it := r.Item; {
+	case it != nil && it.ID() != id: // the successor of work that was sent back
+		fmt.Fprintf(&b, ": it goes on as %s, %s", text.ID(it.ID()), it.Status())
+	case r.Status != "":
 		b.WriteString(": " + string(r.Status))
 	}
 	if c := r.Claim; c != nil && c.ClaimStatus == acop.ClaimActive {

@@ -69,7 +69,7 @@ func (g *globals) workClaim(ctx context.Context, f *claimFlags, id string) error
 	if err != nil {
 		return workError("claim "+id, err)
 	}
-	return w.told(r, "claimed %s%s", text.ID(id), outcome(r))
+	return w.told(r, "claimed %s%s", text.ID(id), outcome(id, r))
 }
 
 // claim asks for the item in the name of me, with f.wait as often as there is hope.
