@@ -207,6 +207,20 @@ func TestAcceptShowsEvidence(t *testing.T) {
 	})
 }
 
+// What was sent back is replaced: the word is about the successor and names it.
+func TestSendBackNamesTheSuccessor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		r.owner.Answer = func(acop.Act) (*acop.Receipt, error) {
+			return &acop.Receipt{Revision: 1900, Status: acop.StatusReady,
+				Item: &acop.Item{WorkItem: acop.WorkItem{WorkItemID: "work:repair", Status: acop.StatusReady}}}, nil
+		}
+		r.to("accept")
+		r.Keys("s", " again", "enter", "y")
+		r.Must("send back work:db:index: done, it goes on as work:repair, ready")
+	})
+}
+
 // Without all the evidence the harmless answer is the default.
 func TestAcceptWithoutEvidence(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -232,7 +232,11 @@ func (m *Model) wentBack(from uint64) tea.Cmd {
 func (m *Model) told(f *flight, r *acop.Receipt) tea.Cmd {
 	if f.bulk != nil {
 		word := "done"
-		if r != nil && r.Status != "" {
+		switch {
+		case r == nil:
+		case succeeded(f, r):
+			word = "goes on as " + shortID(r.Item.ID(), 40)
+		case r.Status != "":
 			word = "now " + clean(string(r.Status))
 		}
 		f.bulk.did(f.name, word)
@@ -248,6 +252,8 @@ func (m *Model) told(f *flight, r *acop.Receipt) tea.Cmd {
 	switch {
 	case r.Replayed:
 		text += ", as answered before (it may describe the past)"
+	case succeeded(f, r):
+		text += ", it goes on as " + shortID(r.Item.ID(), 40) + ", " + clean(string(r.Item.Status()))
 	case r.Status != "":
 		text += ", now " + clean(string(r.Status))
 	case r.Item != nil:
@@ -257,6 +263,12 @@ func (m *Model) told(f *flight, r *acop.Receipt) tea.Cmd {
 		text += fmt.Sprintf("; %d became ready: %s", n, clean(shortList(r.Released, 3)))
 	}
 	return m.toast(screen.Good, text)
+}
+
+// succeeded tells whether the receipt is about a successor, which stands for the item
+// that the act was on from then on.
+func succeeded(f *flight, r *acop.Receipt) bool {
+	return f.act.WorkItemID != "" && r.Item != nil && r.Item.ID() != f.act.WorkItemID
 }
 
 // refuse explains why an act was not even asked for.
