@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,6 +34,9 @@ func explainArguments(cmd *cobra.Command) {
 			return failf(exitUsage, "--%s does nothing with `%s`; leave it out", name, c.CommandPath())
 		}
 		if err := emptyValue(c, args); err != nil {
+			return err
+		}
+		if err := notText(c, args); err != nil {
 			return err
 		}
 		if name := missingFlag(c); name != "" {
@@ -72,6 +76,38 @@ func emptyValue(c *cobra.Command, args []string) error {
 			err = failf(exitUsage, "--%s was given nothing; give a value, or leave it out", f.Name)
 		case f.Name == "if-revision" && f.Value.String() == "0":
 			err = failf(exitUsage, "--if-revision needs the revision of an item, 1 or more; leave it out for any")
+		}
+	})
+	return err
+}
+
+// ofThisMachine are the flags that name a file or a program here, which may be any bytes.
+var ofThisMachine = []string{"client-ca", "config", "data", "log-file", "out", "provider", "tls-cert", "tls-key", "token-file", "tokens"}
+
+// notText refuses what is not UTF-8 where it goes to an owner or a provider: on the way
+// a part of it would be replaced, and another item or agent be meant (B70).
+func notText(c *cobra.Command, args []string) error {
+	path := c.CommandPath()
+	if path == "signalbox hook report" {
+		return nil
+	}
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		args = args[:n]
+	}
+	_, takes, _ := strings.Cut(c.Use, " ")
+	ofFiles := strings.Contains(takes, "FILE") || strings.Contains(takes, "DIR")
+	if !ofFiles && slices.ContainsFunc(args, func(a string) bool { return !utf8.ValidString(a) }) {
+		return failf(exitUsage, "%s takes %s, and one was given that is not UTF-8", strings.TrimPrefix(path, "signalbox "), takes)
+	}
+	var err error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, many := f.Value.(pflag.SliceValue); many {
+			values = list.GetSlice()
+		}
+		bad := func(v string) bool { return !utf8.ValidString(v) && !strings.HasPrefix(v, "@") } // @FILE
+		if err == nil && !slices.Contains(ofThisMachine, f.Name) && slices.ContainsFunc(values, bad) {
+			err = failf(exitUsage, "--%s was given what is not UTF-8; write it as UTF-8", f.Name)
 		}
 	})
 	return err

@@ -52,6 +52,11 @@ func TestArgumentsAreExplained(t *testing.T) {
 		{[]string{"version", "--log-file", "x"}, []string{"--log-file does nothing"}},
 		{[]string{"work", "show", "\x1b[2Jx", "b"}, []string{"2 arguments"}},
 		{[]string{"\x1b[2Jx"}, []string{"no command"}},
+		{[]string{"work", "show", "w\xff"}, []string{"work show takes WORK_ITEM_ID", "not UTF-8"}},
+		{[]string{"work", "grant", "w", "--to", "a\xff"}, []string{"--to was given what is not UTF-8"}},
+		{[]string{"work", "complete", "w", "--evidence", "validation=r\xff"}, []string{"--evidence was given what is not UTF-8"}},
+		{[]string{"work", "cancel", "w", "--reason", "\xff"}, []string{"--reason was given what is not UTF-8"}},
+		{[]string{"invoke", "c", "--input", "\xff"}, []string{"--input was given what is not UTF-8"}},
 	} {
 		var out, errs bytes.Buffer
 		sys := Sys{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }}

@@ -215,6 +215,16 @@ func TestConfigTellsBeforehand(t *testing.T) {
 	if out, err := r.command("mcp", "config", "codex", "--as", "watcher", "--role", "reader").Output(); err != nil || !bytes.Contains(out, []byte(`"--role", "reader"`)) {
 		t.Errorf("the role that it has: %v %s", err, out)
 	}
+	others := filepath.Join(t.TempDir(), "owl.token")
+	if err := os.WriteFile(others, []byte(r.token("owl", acop.RoleWorker)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"mcp config claude --as jay", "hook codex --as jay"} {
+		got := runWith(t.Context(), "", map[string]string{"XDG_STATE_HOME": t.TempDir()}, append(strings.Fields(words), "--server", r.box.url, "--token-file", others)...)
+		if got.code != exitUsage || got.stdout != "" || !strings.Contains(got.stderr, "speaks for owl, not for jay") {
+			t.Errorf("%s with the token of owl: exit %d %s%s", words, got.code, got.stdout, got.stderr)
+		}
+	}
 	token := filepath.Join(t.TempDir(), "token")
 	env := map[string]string{"XDG_STATE_HOME": t.TempDir(), "ACOP_BACKEND_BASE_URI": "http://127.0.0.1:7180", "SIGNALBOX_TOKEN_FILE": token}
 	for _, words := range []string{"mcp config claude", "hook codex"} {

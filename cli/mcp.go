@@ -162,6 +162,11 @@ func (g *globals) sameAgent(ctx context.Context, c *client.Client, as string) er
 	if err != nil {
 		return failf(exitUnreachable, "%w", err)
 	}
+	return speaksFor(id, as)
+}
+
+// speaksFor refuses a token of id where another agent was named.
+func speaksFor(id, as string) error {
 	if as != "" && id != as {
 		return failf(exitUsage, "the token speaks for %s, not for %s; give that one's token or another --as", text.ID(id), text.ID(as))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +80,9 @@ func (g *globals) agentCommand(ctx context.Context, f *agentFlags, kind string, 
 		if file, err = filepath.Abs(file); err != nil {
 			return "", nil, failf(exitUsage, "%w", err)
 		}
+		if err := g.maySpeak(ctx, f); err != nil {
+			return "", nil, err
+		}
 		words = append(words, "--token-file", file)
 	case f.as == "":
 		return "", nil, failf(exitUsage, "--as is missing: it says which agent this is at the local box, such as --as %s-01; each needs a name of its own", kind)
@@ -99,6 +103,26 @@ func (g *globals) agentCommand(ctx context.Context, f *agentFlags, kind string, 
 		}
 	}
 	return self, words, nil
+}
+
+// maySpeak refuses a token that speaks for another agent than was named, where the owner
+// can be asked. Where it cannot, the agent is told at its first use.
+func (g *globals) maySpeak(ctx context.Context, f *agentFlags) error {
+	if f.as == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, agentPatience)
+	defer cancel()
+	c, err := g.agentClient(ctx, f, client.Options{Patience: -1, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil
+	}
+	defer c.Close()
+	id, err := c.Identity(ctx)
+	if err != nil {
+		return nil
+	}
+	return speaksFor(id, f.as)
 }
 
 // usableServer refuses what no client takes for an owner.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml"
@@ -65,6 +66,16 @@ func (s *source) split() []*source {
 // format is json, yaml or auto, which looks.
 func readSources(name string, raw []byte, format string) ([]*source, error) {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+	if !utf8.Valid(raw) { // the reader of YAML would replace what is not (B70)
+		line := 1
+		for l := range bytes.Lines(raw) {
+			if !utf8.Valid(l) {
+				break
+			}
+			line++
+		}
+		return nil, fmt.Errorf("%s:%d: the text is not UTF-8; save the file as UTF-8", name, line)
+	}
 	trimmed := bytes.TrimSpace(raw)
 	ext := filepath.Ext(name)
 	looksJSON := len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && ext != ".yaml" && ext != ".yml"

@@ -40,6 +40,7 @@ func TestPutSaysWhatIsWrong(t *testing.T) {
 		{"broken JSON", "{\n\"work_item\": {,}\n}", ":2: this is not JSON"},
 		{"unclosed JSON", "{\"work_item_id\": \"a\",\n", "ends too early"},
 		{"junk behind", "{\"work_item_id\":\"a\",\"work_kind\":\"repair\"}\n]", ":2: this is not JSON"},
+		{"YAML that is not UTF-8", "- work_kind: repair\n- work_item_id: \"a\xff\"\n", ":2: the text is not UTF-8"},
 		{"not UTF-8", "{\"work_item_id\":\"a\xff\",\"work_kind\":\"repair\"}", ":1: "},
 		{"escape sequence", "work_item_id: a\nwork_kind: \"\\e[2Jx\"\n", ":2: work_kind must be one of"},
 		{"zero", "{\"work_item_id\": \"a\", \"work_kind\": \"repair\",\n\"title\": \"x\\u0000\"}", ":2: title must be text without zero characters"},

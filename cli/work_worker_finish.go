@@ -67,8 +67,12 @@ func (h *held) settle(life, lease context.Context, o *outcomeOfRun, res *runResu
 	case o.ended != nil && o.ended.mine:
 		return h.settledByItself(o, res, how)
 	case o.ended != nil || errors.As(o.cause, &lost):
-		res.Outcome, res.Reason = runLost, h.lossWords(life, o, lost)
-		return failf(exitFailed, "run %s: the lease is lost: %s; %s was stopped", text.ID(h.item), res.Reason, h.called())
+		res.Outcome, res.Reason = runLost, lossWords(o, lost)
+		ended := h.called() + " was stopped"
+		if o.cause == nil { // it was found out only when the command had ended
+			ended = h.called() + ": " + how
+		}
+		return failf(exitFailed, "run %s: the lease is lost: %s; %s", text.ID(h.item), res.Reason, ended)
 	case o.cause != nil:
 		return h.giveBack(life, res, "interrupted: "+how, interruption(o.cause))
 	case o.startErr != nil:
@@ -99,13 +103,10 @@ func (h *held) settledByItself(o *outcomeOfRun, res *runResult, how string) erro
 	return nil
 }
 
-// lossWords is why the lease was lost, from the owner if it can be asked.
-func (h *held) lossWords(life context.Context, o *outcomeOfRun, lost *client.LostError) string {
+// lossWords is why the lease was lost, from the owner if it could be asked.
+func lossWords(o *outcomeOfRun, lost *client.LostError) string {
 	if o.ended != nil {
 		return o.ended.words
-	}
-	if end := h.look(life); end != nil {
-		return end.words
 	}
 	var e *acop.Error
 	if errors.As(lost.Err, &e) {
@@ -121,7 +122,7 @@ func (h *held) look(life context.Context) *claimEnd {
 	defer cancel()
 	d, err := h.c.Detail(ctx, h.item)
 	if err != nil {
-		return nil
+		return unknownItem(err)
 	}
 	return h.endIn(d)
 }
@@ -201,7 +202,7 @@ func (h *held) complete(life, lease context.Context, res *runResult, how string)
 	switch cause := context.Cause(lease); {
 	case err == nil:
 	case errors.As(cause, &lost):
-		res.Outcome, res.Reason = runLost, h.lossWords(life, &outcomeOfRun{}, lost)
+		res.Outcome, res.Reason = runLost, lossWords(&outcomeOfRun{ended: h.look(life)}, lost)
 		return failf(exitFailed, "run %s: %s: %s, but the lease was lost before the item could be completed: %s", text.ID(h.item), h.called(), how, res.Reason)
 	case h.signals.ctx.Err() != nil && !errors.As(err, &refused):
 		return also(interruption(context.Cause(h.signals.ctx)), "; whether "+text.ID(h.item)+" is completed the owner did not say: `signalbox work show` tells")

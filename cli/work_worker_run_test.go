@@ -325,6 +325,22 @@ func TestRunOutlivesARestartOfTheOwner(t *testing.T) {
 	}
 }
 
+// Another box in the owner's place, in which the token counts as well, knows nothing of the
+// item: the claim does not stand there.
+func TestRunEndsWhenAnotherOwnerTakesThePlace(t *testing.T) {
+	t.Parallel()
+	r := newRunRig(t)
+	u := r.start("work:a", "--ttl", "10m", "--", "sleep", "300")
+	waitUntil(t, "the claim", func() bool { return r.detail("work:a").Item.Status() == acop.StatusInProgress })
+	r.owner.stop(syscall.SIGKILL)
+	at, err := url.Parse(r.owner.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.owner = startServe(t, t.TempDir(), "--listen", at.Host, "--tokens", filepath.Join(r.data, "tokens.yaml"))
+	u.ends(exitFailed, "the lease is lost: the owner does not know the item any more", "sleep was stopped")
+}
+
 // A wait for an item outlives a restart of the owner too, and so does what it waits
 // for.
 func TestWaitOutlivesARestartOfTheOwner(t *testing.T) {

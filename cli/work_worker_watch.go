@@ -65,7 +65,7 @@ func (h *held) watch(ctx context.Context, end context.CancelCauseFunc, unlease f
 func (h *held) follow(ctx context.Context) *claimEnd {
 	d, err := h.c.Detail(ctx, h.item)
 	if err != nil {
-		return nil
+		return unknownItem(err)
 	}
 	if over := h.endIn(d); over != nil {
 		return over
@@ -84,6 +84,16 @@ func (h *held) follow(ctx context.Context) *claimEnd {
 		h.log.Warn("the item's events cannot be followed", "item", h.item, "error", err)
 	}
 	return over
+}
+
+// unknownItem is the end of every claim on an item that the owner does not know, be it
+// that another one took its place; nil for any other failure. No item is ever deleted.
+func unknownItem(err error) *claimEnd {
+	var e *acop.Error
+	if errors.As(err, &e) && e.Code == acop.CodeItemNotFound {
+		return &claimEnd{words: "the owner does not know the item any more"}
+	}
+	return nil
 }
 
 // endBy is the end of our claim that e tells.
