@@ -128,3 +128,30 @@ func TestFormsTellWhatHangsOnTheItem(t *testing.T) {
 		r.Must("work:checkout, work:report wait for it and stay blocked: b unblocks each")
 	})
 }
+
+// The suspend key works over a form and a line too: who believes to be in the shell
+// must not type into them.
+func TestSuspendOverForms(t *testing.T) {
+	for name, open := range map[string][]string{
+		"form": {"d"}, "text of a form": {"x"}, "filter": {"/"}, "palette": {":"}, "help": {"?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				suspended := false
+				r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40, Filter: func(_ tea.Model, msg tea.Msg) tea.Msg {
+					if _, ok := msg.(tea.SuspendMsg); ok {
+						suspended = true
+						return nil // this process goes on
+					}
+					return msg
+				}})
+				r.to("decide")
+				r.Keys(open...)
+				r.Keys("ctrl+z")
+				if !suspended {
+					t.Error("ctrl+z does nothing")
+				}
+			})
+		})
+	}
+}

@@ -104,6 +104,10 @@ func (m *Model) onKey(k tea.KeyPressMsg) tea.Cmd {
 		return m.holdKeys()
 	}
 	m.touched = true
+	if a := m.actionFor(k.String()); a != nil && a.id == "suspend" && !types(k) {
+		// Over forms and lines too: who believes to be in the shell must not type into them.
+		return m.suspend(nil)
+	}
 	m.toasts.dropSeen(false)
 	m.rooms.wanted = screen.Target{}
 	slipped := m.endSlip()
@@ -124,8 +128,6 @@ func (m *Model) onSmallKey(k tea.KeyPressMsg) tea.Cmd {
 	case "q", "ctrl+c":
 		m.end.interrupted = k.String() == "ctrl+c"
 		return m.leave()
-	case "ctrl+z":
-		return m.suspend(nil)
 	}
 	return nil
 }
