@@ -50,7 +50,11 @@ func TestLongSearchHasPauses(t *testing.T) {
 	if !p.Seeking() || !strings.Contains(p.Status(tx), "searching, ") {
 		t.Fatalf("it looked at everything in one go: %q", p.Status(tx))
 	}
-	p.Do(Prev, tx) // pressed again: it goes on where it is
+	p.Seek(tx)
+	left := p.seek.left
+	if p.Do(Prev, tx); p.seek.left != left {
+		t.Errorf("pressed again, it does not go on where it is: %d lines left, then %d", left, p.seek.left)
+	}
 	n := 0
 	for ; p.Seeking(); n++ {
 		p.Seek(tx)
