@@ -29,8 +29,8 @@ func (m *Model) onFacts(msg FactsMsg) tea.Cmd {
 	m.dropClosedMarks()
 	cmd := tea.Batch(back, m.confirm(), m.watchLink(was), m.watchQueue(), m.refreshSheet())
 	m.tell(screen.Applied{})
-	m.selectWanted()
-	return tea.Batch(cmd, m.watchRow(row, mayLeave))
+	called := m.selectWanted()
+	return tea.Batch(cmd, m.watchRow(row, mayLeave || called))
 }
 
 // factTime is when the fact reached this program, by its own clock.

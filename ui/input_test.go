@@ -174,6 +174,8 @@ func TestNewTaskIsSelected(t *testing.T) {
 				if at := strings.Contains(r.Screen(), "OUTPUT task_1"); at != (key == "") {
 					t.Errorf("after %q the new task is selected: %v\n%s", key, at, r.Screen())
 				}
+				r.Keys("x") // it was called for, so its keys act at once
+				r.Must("Cancel task_")
 			})
 		})
 	}

@@ -63,12 +63,14 @@ func (m *Model) want(t screen.Target) {
 	}
 }
 
-// selectWanted selects what was wanted once it is there.
-func (m *Model) selectWanted() {
-	if t := m.rooms.wanted; !t.IsZero() && m.state.Tasks[t.TaskID] != nil {
-		m.rooms.wanted = screen.Target{}
-		m.room().Select(m.bodyCtx(), t)
+// selectWanted selects what was wanted once it is there, and reports whether it did.
+func (m *Model) selectWanted() bool {
+	t := m.rooms.wanted
+	if t.IsZero() || m.state.Tasks[t.TaskID] == nil {
+		return false
 	}
+	m.rooms.wanted = screen.Target{}
+	return m.room().Select(m.bodyCtx(), t)
 }
 
 // roomKey gives the room one of the words of screen.Nav.
