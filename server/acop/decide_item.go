@@ -68,8 +68,8 @@ func decideAccept(d *desk, r *request) (*verdict, *core.Error) {
 }
 
 // mostFreed is how many items are freed in one act, beside the one that is
-// accepted. The rest follows before the answer is given, or at the next start
-// ([service.freeLate], [service.freeAll]).
+// accepted. The rest follows before the answer is given, or where the time does not
+// suffice with the next sweep or the next start ([service.followUp], [service.freeAll]).
 const mostFreed = store.MaxRecords - 1
 
 // free resolves the dependency blockers that point at an accepted item and

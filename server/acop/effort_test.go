@@ -11,6 +11,9 @@ import (
 // live claims of the same kind: one request has one budget, however many pairs it
 // compares (B84).
 func TestListOfDearScopes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("judged by the time it takes, which the race detector makes ten times as long")
+	}
 	t.Parallel()
 	b := newBox(t, nil)
 	glob := strings.Repeat("*a*b*c", 80)

@@ -64,8 +64,9 @@ func TestAcceptFreesMany(t *testing.T) {
 		t.Errorf("the answer names %d released items, want %d", len(released), n)
 	}
 	if ready := b.countReady(); ready != n {
-		t.Errorf("%d items are ready after the answer, want %d", ready, n)
+		t.Logf("%d of %d are ready with the answer", ready, n) // a busy machine needs more than one act's time
 	}
+	eventually(t, "all that waited is ready", func() bool { return b.countReady() == n })
 }
 
 // TestStartFreesTheRest starts an owner that died after an acceptance and before
@@ -77,6 +78,28 @@ func TestStartFreesTheRest(t *testing.T) {
 	b.waiting("dep", 3)
 	b.restart()
 	eventually(t, "what waited for accepted work is ready", func() bool { return b.countReady() == 3 })
+}
+
+// TestSweepFreesWhatIsOwed: an act whose time did not suffice for all that waited is
+// followed up while the owner runs, not only when it starts again.
+func TestSweepFreesWhatIsOwed(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil)
+	b.accepted("dep")
+	b.waiting("dep", 3)
+	over, end := context.WithCancel(t.Context())
+	end()
+	r := &request{}
+	r.Verb, r.WorkItemID = core.VerbAccept, "dep"
+	s := b.owner.service
+	if s.freeLate(over, r) || b.countReady() != 0 {
+		t.Fatal("items were freed when the time was over")
+	}
+	s.owed.add(r)
+	eventually(t, "what was owed is ready", func() bool { return b.countReady() == 3 })
+	if left := s.owed.take(); len(left) != 0 {
+		t.Errorf("%d acts are still owed", len(left))
+	}
 }
 
 // TestPutManyEntries takes as many entries with an item as one act has room for,

@@ -39,7 +39,8 @@ type service struct {
 	defaults core.Settings
 	log      *slog.Logger
 	flights  flights
-	settling sync.Mutex   // one at a time writes down what has ended
+	settling sync.Mutex // one at a time writes down what has ended
+	owed     owed
 	steady   sync.RWMutex // held for reading while an act depends on the clock
 	count    *metrics
 }
@@ -105,7 +106,7 @@ func (s *service) do(ctx context.Context, c Caller, r *request, key *idemKey) (*
 		if r.Verb == core.VerbClaim || r.Verb == core.VerbGrant {
 			s.count.claims.Add(1)
 		}
-		s.freeLate(ctx, r)
+		s.followUp(ctx, r)
 		return out, nil
 	}
 	return nil, unavailable("too many others change the same thing; ask again")

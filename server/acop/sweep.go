@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	core "signalbox/model/acop"
@@ -54,10 +55,42 @@ func (s *service) settleItem(ctx context.Context, it *core.Item) (again bool) {
 	return false
 }
 
+// owed are acts whose followers are not all free yet: the time of the caller's act was
+// over, or the log took no writes.
+type owed struct {
+	sync.Mutex
+	acts []*request
+}
+
+func (o *owed) add(r *request) {
+	o.Lock()
+	defer o.Unlock()
+	o.acts = append(o.acts, r)
+}
+
+func (o *owed) take() []*request {
+	o.Lock()
+	defer o.Unlock()
+	acts := o.acts
+	o.acts = nil
+	return acts
+}
+
+// followUp frees what an act leaves to be freed, in a time of its own, and owes the
+// rest to the next sweep.
+func (s *service) followUp(ctx context.Context, r *request) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitPatience)
+	defer cancel()
+	if !s.freeLate(ctx, r) {
+		s.owed.add(r)
+	}
+}
+
 // freeLate looks after what one act on one item can miss: an item that begins to
 // wait for another while that one is being accepted or replaced, those for which the
-// act of acceptance had no room, and those that waited for what was replaced. Of two acts that miss each other the second sees both.
-func (s *service) freeLate(ctx context.Context, r *request) {
+// act of acceptance had no room, and those that waited for what was replaced. Of two
+// acts that miss each other the second sees both. It reports whether all are free.
+func (s *service) freeLate(ctx context.Context, r *request) bool {
 	var ids []string
 	switch r.Verb {
 	case core.VerbPut, core.VerbBlock, core.VerbResolve:
@@ -66,7 +99,7 @@ func (s *service) freeLate(ctx context.Context, r *request) {
 		ids = s.store.Dependents(r.WorkItemID)
 	}
 	if len(ids) == 0 {
-		return
+		return true
 	}
 	d := s.desk(Caller{Identity: ownerActor, Role: core.RoleOrchestrator}, nil)
 	if len(ids) > 1 {
@@ -81,6 +114,10 @@ func (s *service) freeLate(ctx context.Context, r *request) {
 			pause(ctx, try)
 		}
 	}
+	return !slices.ContainsFunc(ids, func(id string) bool {
+		it, known := s.store.Item(id)
+		return known && slices.ContainsFunc(it.Blockers, d.loose) && len(d.open(it).events) > 0
+	})
 }
 
 // freeMany frees items in few acts. It leaves alone what somebody else changes
@@ -113,7 +150,7 @@ func (s *service) freeAll(ctx context.Context) {
 		if it, known := s.store.Item(id); known && (it.Status() == core.StatusAccepted || it.Status() == core.StatusConsumed || it.SupersededBy != "") {
 			r := &request{}
 			r.Verb, r.WorkItemID = core.VerbAccept, id
-			s.freeLate(ctx, r)
+			s.followUp(ctx, r)
 		}
 	}
 }
@@ -129,6 +166,9 @@ func (s *service) sweep(ctx context.Context, every time.Duration) {
 			return
 		case <-t.C:
 			s.settle(ctx)
+			for _, r := range s.owed.take() {
+				s.followUp(ctx, r)
+			}
 			s.followWall()
 		}
 	}
