@@ -66,6 +66,20 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// The grant is no progress: who only took an item has shown none yet.
+func TestProgressOfAFreshClaim(t *testing.T) {
+	st := worlds.Empty()
+	it := worlds.Item("work:fresh", func(i *acop.Item) {
+		worlds.Hold(i, "worker-4", 500*time.Second, "")
+		i.Lease.Claim.GrantedAtUTC = acop.NewTime(worlds.Now.Add(-3 * time.Second))
+		i.Lease.ProgressAtUTC = acop.Time{}
+	})
+	st.Apply(fleet.OwnerEvent{At: worlds.Now, Event: acop.Event{Family: acop.FamilyClaimGrant, Revision: 1900, Last: true, AtUTC: acop.NewTime(worlds.Now), Verb: "claim", WorkItemID: it.ID(), Item: it}})
+	if v := view(New(), worlds.Ctx(st, 158, 30)); !strings.Contains(v, "progress   none yet") {
+		t.Errorf("the grant is told as progress:\n%s", v)
+	}
+}
+
 func TestNoProgress(t *testing.T) {
 	st := worlds.Empty()
 	it := worlds.Item("work:slow", func(i *acop.Item) {

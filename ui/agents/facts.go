@@ -71,8 +71,11 @@ func leaseFacts(c *screen.Ctx, f *pane.Sheet, r *row) {
 		f.AddProse("warning", odds, 400, st.Warn)
 	}
 	progress, style := pane.Ago(r.agent.LastProgress, c.OwnerNow()), st.Text
-	if r.agent.NoProgress {
+	switch {
+	case r.agent.NoProgress:
 		progress, style = "renews, but none for "+kit.Ago(r.agent.LastProgress, c.OwnerNow()), st.Warn
+	case !r.agent.LastProgress.After(l.Claim.GrantedAtUTC.Std()): // its clock starts at the grant
+		progress = "none yet"
 	}
 	f.Add("progress", progress, style)
 	f.AddProse("", r.agent.ProgressText, 400, st.Muted)
