@@ -10,6 +10,7 @@ import (
 	"signalbox/model/text"
 	"signalbox/ui/dialog"
 	"signalbox/ui/kit"
+	"signalbox/ui/pane"
 )
 
 // manyShown is how many targets a bulk dialog lists.
@@ -217,6 +218,9 @@ func (m *Model) evidenceInfo(ss []subject) []dialog.Line {
 		out = append(out, label("evidence", "nothing was required", dialog.Muted))
 	} else {
 		out = append(out, label("evidence", fmt.Sprintf("%d of %d, as the worker says", given, len(it.ValidationRequirements)), dialog.Muted))
+	}
+	for _, id := range pane.AlsoGiven(it) {
+		out = append(out, label("unasked", text.Clip(text.ID(id), 80), dialog.Plain))
 	}
 	for _, id := range ev.ArtifactIDs {
 		out = append(out, label("artifact", text.Clip(text.ID(id), 80), dialog.Plain))

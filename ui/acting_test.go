@@ -207,6 +207,23 @@ func TestAcceptShowsEvidence(t *testing.T) {
 	})
 }
 
+// What was given and not asked for is evidence as well: beside the ask, where it is
+// accepted, and on the sheet.
+func TestEvidenceNobodyAskedFor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := world(t, ui.Options{}, uitest.Options{W: 120, H: 40})
+		it := item(t, "work:db:index")
+		it.Completion.Evidence.ValidationResults = append(it.Completion.Evidence.ValidationResults, "soak-10m")
+		r.facts(uitest.Changed(it, acop.VerbComplete, 1900, time.Now()))
+		r.to("accept")
+		r.Must("│ unasked   soak-10m")
+		r.Keys("a")
+		r.Must("Accept work:db:index", "2 of 2", "│ unasked   soak-10m  ") // over the one beside the ask
+		r.Keys("esc", "enter")
+		r.Must("REQUIREMENTS AND EVIDENCE", "unasked", "soak-10m")
+	})
+}
+
 // What was sent back is replaced: the word is about the successor and names it.
 func TestSendBackNamesTheSuccessor(t *testing.T) {
 	bubble(t, func(t *testing.T) {

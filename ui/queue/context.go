@@ -314,25 +314,6 @@ func (p *page) requests(it *acop.Item) {
 	}
 }
 
-func (p *page) evidence(it *acop.Item) {
-	if it.Completion == nil {
-		return
-	}
-	st := p.c.Styles
-	ev := it.Completion.Evidence
-	p.fact("done by", pane.Clean(it.Completion.CompletedBy, 30)+", "+kit.Since(p.c.State.FromOwner(it.Completion.CompletedAtUTC), p.c.Now), st.Text)
-	for _, r := range it.ValidationRequirements {
-		mark, style := st.G.Cross2+" missing  ", st.Bad
-		if slices.Contains(ev.ValidationResults, r.RequirementID) {
-			mark, style = st.G.Check+" given    ", st.OK
-		}
-		p.fact("evidence", mark+pane.CleanID(st.G, r.RequirementID, 24), style)
-	}
-	for _, id := range ev.ArtifactIDs[:min(3, len(ev.ArtifactIDs))] {
-		p.fact("artifact", pane.CleanID(st.G, id, max(8, p.w-labelCells)), st.Text)
-	}
-}
-
 func (p *page) links(it *acop.Item) {
 	st := p.c.Styles
 	for _, b := range it.Blockers {

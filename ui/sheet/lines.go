@@ -270,6 +270,9 @@ func (p *page) evidence(it *acop.Item) {
 		}
 		p.prose("", s+text.ID(text.Head(r.RequirementID, 512))+"  ", r.Summary, style)
 	}
+	for _, id := range pane.AlsoGiven(it) {
+		p.fact("unasked", text.ID(text.Head(id, 512)), st.Text)
+	}
 	for _, id := range ev.ArtifactIDs {
 		p.fact("artifact", text.ID(id), st.Text)
 	}
