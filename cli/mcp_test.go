@@ -113,6 +113,9 @@ func TestAgentsRaceForOneItem(t *testing.T) {
 			len(loser.AlsoReady) != 1 || loser.AlsoReady[0].WorkItemID != "w-2" {
 			t.Errorf("the other is told: %s", loser.text)
 		}
+		if holder := r.item("w-1").Holder(); holder != agents[winner].name {
+			t.Errorf("%s was told that it holds the item, and the owner says %q does", agents[winner].name, holder)
+		}
 	})
 }
 
