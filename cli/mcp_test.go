@@ -179,7 +179,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		}
 		for _, uri := range uris {
 			_, err := a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
-			if !errors.As(err, &je) || je.Code != sdk.CodeResourceNotFound || !strings.Contains(je.Message, "percent-encode") {
+			if !errors.As(err, &je) || je.Code != jsonrpc.CodeInvalidParams || !strings.Contains(je.Message, "percent-encode") {
 				t.Errorf("a resource at %q: %v", uri, err)
 			}
 		}

@@ -87,14 +87,14 @@ func helpToResources(next sdk.MethodHandler) sdk.MethodHandler {
 		res, err := next(ctx, method, req)
 		var e *jsonrpc.Error
 		p, reads := req.GetParams().(*sdk.ReadResourceParams)
-		if !reads || p == nil || !errors.As(err, &e) || e.Code != sdk.CodeResourceNotFound || e.Data == nil {
+		if !reads || p == nil || !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams || e.Data == nil {
 			return res, err
 		}
 		data, err := json.Marshal(map[string]string{"uri": clip(p.URI, maxID)})
 		if err != nil {
 			return nil, err
 		}
-		return nil, &jsonrpc.Error{Code: sdk.CodeResourceNotFound, Data: data, Message: "there is nothing at this address; take an id as " + toolList +
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Data: data, Message: "there is nothing at this address; take an id as " + toolList +
 			" shows it and percent-encode it, as in acop://work-items/work%3Ashop%2Fcheckout"}
 	}
 }
