@@ -65,7 +65,7 @@ func TestInvokeTellsOfTheDeadline(t *testing.T) {
 	provider := limited(t)
 	for args, want := range map[string]string{
 		"open --timeout 4s": "; the deadline was 4s, and --timeout sets a longer one",
-		"short":                "300ms",
+		"short":             "300ms",
 	} {
 		got := runWith(t.Context(), "", invokeEnv(t), append([]string{"invoke", "--provider", provider}, strings.Fields(args)...)...)
 		last := got.stderr[strings.Index(got.stderr, "signalbox: "):]
