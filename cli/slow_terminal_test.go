@@ -150,7 +150,7 @@ func (l *link) shows(needles ...string) {
 }
 
 // moving are the signs of the screen that another second changes.
-var moving = regexp.MustCompile(`[\d.]+[smh]?|\s+`)
+var moving = regexp.MustCompile(`\bnow\b|[\d.]+[smh]?|\s+`)
 
 // still is the screen without what time changes.
 func (l *link) still() string { return moving.ReplaceAllString(l.screen(), " ") }
@@ -185,7 +185,14 @@ func TestActsBehindAStoppedTerminal(t *testing.T) {
 	if bytes.Contains(got, []byte("\x1b[2J")) || len(got) > 150_000 {
 		t.Errorf("%d bytes came, the screen cleared: %v", len(got), bytes.Contains(got, []byte("\x1b[2J")))
 	}
-	drawn := l.still()
+	// A frame comes in pieces: what stands is what has not changed for a while.
+	drawn, since := l.still(), time.Now()
+	l.h.wait("the screen to stand still", func() bool {
+		if now := l.still(); now != drawn {
+			drawn, since = now, time.Now()
+		}
+		return time.Since(since) > time.Second
+	})
 	for _, w := range []uint16{linkW - 1, linkW} { // each draws everything anew
 		l.emu.Resize(int(w), linkH)
 		if err := pty.Setsize(l.pty, &pty.Winsize{Cols: w, Rows: linkH}); err != nil {
