@@ -120,6 +120,11 @@ func (s *State) index(id string, before, after *acop.Item) {
 	}
 	s.indexHolder(id, before, after)
 	x.asks.itemDirty(id)
+	if deadEnd(before) != deadEnd(after) {
+		for waiting := range x.deps.behind[id] {
+			x.asks.itemDirty(waiting) // whether its wait can end has changed
+		}
+	}
 }
 
 // place is where an item's work is done: its repository and branch.

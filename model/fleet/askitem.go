@@ -113,7 +113,7 @@ func blockedAsk(s *State, item *acop.Item) *Ask {
 		}
 	}
 	if worst == nil {
-		return nil
+		return deadEndAsk(s, item)
 	}
 	return &Ask{
 		Kind: AskBlocked, Who: item.WorkItem.Producer, Since: s.FromOwner(item.StatusSinceUTC),
@@ -122,6 +122,36 @@ func blockedAsk(s *State, item *acop.Item) *Ask {
 		Consequence: "it stays blocked until a person unblocks it" + waits(s.Blocks(item.ID())),
 		Reason:      worst.BlockerCode,
 	}
+}
+
+// deadEndAsk is of an item that waits for work that will not come as things are: it was
+// cancelled, or the owner has it not open. Nothing but a person ends that wait.
+func deadEndAsk(s *State, item *acop.Item) *Ask {
+	for _, id := range depsOf(item) {
+		why := deadEnd(s.Items[id])
+		if why == "" {
+			continue
+		}
+		return &Ask{
+			Kind: AskBlocked, Who: item.WorkItem.Producer, Since: s.FromOwner(item.StatusSinceUTC),
+			Severity:    weigh(SeverityLow, item),
+			Detail:      "waits for " + id + ", which is " + why,
+			Consequence: "it stays blocked until a person unblocks it or that work is put" + waits(s.Blocks(item.ID())),
+			Reason:      "dead end",
+		}
+	}
+	return nil
+}
+
+// deadEnd says why i will not be accepted as things are, "" while it may be.
+func deadEnd(i *acop.Item) string {
+	switch {
+	case i == nil:
+		return "not open at the owner"
+	case i.Status() == acop.StatusCancelled, i.Status() == acop.StatusSuperseded:
+		return string(i.Status())
+	}
+	return ""
 }
 
 func lapsedAsk(s *State, item *acop.Item) *Ask {
