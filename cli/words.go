@@ -38,8 +38,13 @@ func withKind(kind, id string) string {
 // Widths of a cell of a table: more of an id or a sentence shows with --json.
 const (
 	cellID   = 40
+	cellKey  = 200
 	cellText = 100
 )
+
+// keyCell is the id that names a row: people copy it into the next command, so it is
+// whole unless nobody could read it anyway.
+func keyCell(id string) string { return text.Middle(text.ID(id), cellKey) }
 
 // cell is an id for a table, both its ends kept.
 func cell(id string) string { return text.Middle(text.ID(id), cellID) }

@@ -104,7 +104,7 @@ func (w *work) printRows(l *client.List) error {
 		if r.Claim != nil {
 			worker, lease = r.Claim.WorkerAgentUID, leaseLeft(r.Claim.ExpiresAtUTC, now)
 		}
-		t.add(cell(r.WorkItem.WorkItemID), string(r.Status), string(r.WorkItem.Priority), string(r.WorkItem.WorkKind),
+		t.add(keyCell(r.WorkItem.WorkItemID), string(r.Status), string(r.WorkItem.Priority), string(r.WorkItem.WorkKind),
 			cell(worker), lease, cells(counted(r.BlockerCodes)), text.Clip(text.Line(r.WorkItem.Title), cellText))
 	}
 	if err := w.printf("%s", t.String()); err != nil {

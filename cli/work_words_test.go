@@ -65,7 +65,8 @@ func TestWorkLeadActs(t *testing.T) {
 	}
 }
 
-// TestListStaysNarrow: one long id does not widen every row; --json has it whole.
+// TestListStaysNarrow: an id can be copied from its row into the next command; one that
+// nobody could read does not widen every row, and --json has it whole.
 func TestListStaysNarrow(t *testing.T) {
 	t.Parallel()
 	r := newWorkRig(t)
@@ -74,12 +75,16 @@ func TestListStaysNarrow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.must(string(doc)+`{"work_item_id":"short","work_kind":"repair","title":"short"}`, "put", "-")
+	copied := "task:release-4/accounts/accounts-that-were-closed/close-the-list"
+	r.must(string(doc)+`{"work_item_id":"`+copied+`","work_kind":"repair","title":"short"}`, "put", "-")
 	out := r.must("", "list")
 	for line := range strings.Lines(out) {
-		if w := text.Width(strings.TrimSuffix(line, "\n")); w > 220 {
+		if w := text.Width(strings.TrimSuffix(line, "\n")); w > 380 {
 			t.Errorf("a row is %d cells wide", w)
 		}
+	}
+	if !strings.Contains(out, copied+" ") {
+		t.Errorf("an id cannot be copied:\n%s", out)
 	}
 	if !strings.Contains(out, ":end") || !strings.Contains(out, "work:xxx") {
 		t.Errorf("the ends of the id do not show:\n%s", out)

@@ -101,7 +101,7 @@ func (w *work) printOffers(o *offers) error {
 		for _, more := range r.Why[1:] {
 			why += "; " + more
 		}
-		t.add(cell(r.WorkItem.WorkItemID), string(r.WorkItem.Priority), fmt.Sprintf("%.2f", r.WorkItem.ActionabilityScore),
+		t.add(keyCell(r.WorkItem.WorkItemID), string(r.WorkItem.Priority), fmt.Sprintf("%.2f", r.WorkItem.ActionabilityScore),
 			string(r.WorkItem.WorkKind), text.Clip(why, cellText), text.Clip(text.Line(r.WorkItem.Title), cellText))
 	}
 	if err := w.printf("%s", t.String()); err != nil {
