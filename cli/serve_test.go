@@ -27,7 +27,7 @@ type served struct {
 	url   string
 	data  string
 	token string
-	log   bytes.Buffer
+	log   lockedBuffer
 	done  chan struct{}
 }
 

@@ -85,6 +85,7 @@ func TestTokenCommand(t *testing.T) {
 	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
+	soon(t, "the bad file is told", func() bool { return strings.Contains(s.log.String(), "not taken over") })
 	if !comesIn(token) || !comesIn(lead) {
 		t.Error("a bad file locked somebody out")
 	}
