@@ -5,6 +5,7 @@ package acmp
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -92,21 +93,28 @@ func TestBackgroundChildDoesNotOutliveItsCommand(t *testing.T) {
 	eventually(t, "the child is gone", func() bool { return !alive(pid) })
 }
 
-// B39: kill -9 of the provider leaves no child and no grandchild after 5 s.
-func TestKilledProviderLeavesNoOrphan(t *testing.T) {
-	needShell(t)
+// familyProvider starts a provider on stdio as a process of its own and a task on it
+// whose command has children: their numbers.
+func familyProvider(t *testing.T) (cmd *exec.Cmd, in io.Closer, peer *stdioPeer, pids []int) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "provider", familyScript)
-	in, _ := cmd.StdinPipe()
+	cmd = exec.Command(self, "provider", familyScript)
+	stdin, _ := cmd.StdinPipe()
 	out, _ := cmd.StdoutPipe()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	peer := newStdioPeer(in, out)
-	pids := readFamily(t, peer.request(t, acmp.MethodInvoke, streamed(taskID())))
+	peer = newStdioPeer(stdin, out)
+	return cmd, stdin, peer, readFamily(t, peer.request(t, acmp.MethodInvoke, streamed(taskID())))
+}
+
+// B39: kill -9 of the provider leaves no child and no grandchild after 5 s.
+func TestKilledProviderLeavesNoOrphan(t *testing.T) {
+	needShell(t)
+	cmd, _, _, pids := familyProvider(t)
 	killed := time.Now()
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -124,18 +132,7 @@ func TestKilledProviderLeavesNoOrphan(t *testing.T) {
 func TestStdinEOFEndsTheProvider(t *testing.T) {
 	t.Parallel()
 	needShell(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "provider", familyScript)
-	in, _ := cmd.StdinPipe()
-	out, _ := cmd.StdoutPipe()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	peer := newStdioPeer(in, out)
-	pids := readFamily(t, peer.request(t, acmp.MethodInvoke, streamed(taskID())))
+	cmd, in, peer, pids := familyProvider(t)
 	in.Close()
 	exited := make(chan error, 1)
 	<-peer.done
