@@ -73,13 +73,21 @@ func (f *listFlags) settle() error {
 	return nil
 }
 
-// workList reads pages until limit or the end.
-func (g *globals) workList(ctx context.Context, f *listFlags) error {
+// settlePage is settle for a command whose rows are limited by a flag.
+func (f *listFlags) settlePage() error {
 	if err := f.settle(); err != nil {
 		return err
 	}
 	if f.q.Limit < 1 {
 		return failf(exitUsage, "--limit must be at least 1")
+	}
+	return nil
+}
+
+// workList reads pages until limit or the end.
+func (g *globals) workList(ctx context.Context, f *listFlags) error {
+	if err := f.settlePage(); err != nil {
+		return err
 	}
 	w, done, err := g.openWork(ctx, false)
 	if err != nil {

@@ -48,11 +48,8 @@ type offers struct {
 }
 
 func (g *globals) workPickup(ctx context.Context, f *listFlags) error {
-	if err := f.settle(); err != nil {
+	if err := f.settlePage(); err != nil {
 		return err
-	}
-	if f.q.Limit < 1 {
-		return failf(exitUsage, "--limit must be at least 1")
 	}
 	w, done, err := g.openWork(ctx, false)
 	if err != nil {
